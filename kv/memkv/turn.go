@@ -1,0 +1,68 @@
+package memkv
+
+import (
+	"context"
+
+	"github.com/crabstore/crabstore/kv"
+)
+
+// Update waits for the turn, runs fn over the current map, and makes what it
+// wrote current in one step.
+func (s *Store) Update(ctx context.Context, fn func(tx kv.KVStorage) error) error {
+	if err := s.takeTurn(ctx); err != nil {
+		return err
+	}
+	defer s.passTurn() // also when fn panics, and then nothing was written
+	tx := kv.NewOverlay(s.current.Load())
+	defer tx.Close()
+	if err := fn(tx); err != nil {
+		return err
+	}
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	s.commit(tx.Changes())
+	return nil
+}
+
+// View runs fn over the map that is current now. It waits for nobody.
+func (s *Store) View(ctx context.Context, fn func(tx kv.KVStorage) error) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	tx := kv.NewOverlay(s.current.Load())
+	defer tx.Close()
+	return fn(kv.ReadOnly(tx))
+}
+
+// takeTurn waits until no other writer has the turn, the context ends or the
+// store is closed.
+func (s *Store) takeTurn(ctx context.Context) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-s.closed:
+		return kv.ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Store) passTurn() { <-s.turn }
+
+// commit makes changes part of the current map, all at once. The caller has the
+// turn, and gives the values away.
+func (s *Store) commit(changes []kv.Change) {
+	entries := s.current.Load().entries
+	for _, c := range changes {
+		if c.Delete {
+			entries, _ = entries.Delete(place(c.Column, c.Key))
+		} else {
+			entries = entries.Put(place(c.Column, c.Key), c.Value)
+		}
+	}
+	s.current.Store(&snapshot{s, entries})
+}
