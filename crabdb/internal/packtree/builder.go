@@ -1,0 +1,110 @@
+package packtree
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Builder makes a tree from entries in ascending key order, in less time and
+// memory than inserting them would: its leaves are full.
+type Builder struct {
+	limits     limits
+	block      block    // the leaf being filled, in memory that is used again
+	last       []byte   // the key added last
+	leaves     []*node  // those filled
+	separators [][]byte // between each of them and the next
+	count      int
+}
+
+// builderVersion is the version of the nodes that a Builder makes, and of the
+// tree it returns.
+const builderVersion = 1
+
+// NewBuilder returns a builder without entries.
+func NewBuilder() *Builder { return &Builder{limits: defaultLimits} }
+
+// Add appends an entry. The key is copied. If it does not follow the one before
+// it, Add returns ErrOutOfOrder and leaves the entry out.
+func (b *Builder) Add(key []byte, value uint64) error {
+	if b.count == 0 {
+		b.begin(key, value)
+		return nil
+	}
+	if bytes.Compare(key, b.last) <= 0 {
+		return fmt.Errorf("%w: %q after %q", ErrOutOfOrder, key, b.last)
+	}
+	shared, grown := commonPrefix(b.last, key), b.block
+	if width := valueWidth(value); width > grown.width() {
+		grown = grown.widened(width)
+	}
+	grown = grown.add(shared, key, value)
+	if b.limits.leafOverfull(len(grown), grown.count()) {
+		b.block.setCount(grown.count() - 1) // which may be in the same memory
+		b.closeLeaf()
+		b.separators = append(b.separators, bytes.Clone(key[:shared+1]))
+		b.begin(key, value)
+		return nil
+	}
+	b.block = grown
+	b.last = append(b.last[:shared], key[shared:]...)
+	b.count++
+	return nil
+}
+
+// begin starts a leaf with its first entry.
+func (b *Builder) begin(key []byte, value uint64) {
+	header := emptyBlock(valueWidth(value))
+	b.block = append(b.block[:0], header...).add(0, key, value)
+	b.last = append(b.last[:0], key...)
+	b.count++
+}
+
+// closeLeaf makes a leaf of what was filled.
+func (b *Builder) closeLeaf() {
+	b.leaves = append(b.leaves, &node{version: builderVersion, block: b.block.clone(0)})
+}
+
+// Finish returns the tree with the entries that were added. The builder is
+// empty after it.
+func (b *Builder) Finish() *Tree {
+	t := &Tree{limits: b.limits, count: b.count, version: builderVersion}
+	if b.count > 0 {
+		b.closeLeaf()
+		nodes, separators := b.leaves, b.separators
+		for len(nodes) > 1 {
+			nodes, separators = branches(nodes, separators, b.limits.maxChildren)
+		}
+		t.root = nodes[0]
+	}
+	*b = Builder{limits: b.limits}
+	return t
+}
+
+// branches puts a level of branches above nodes, as few as will do, all with
+// the same number of children or one more, and returns it with its separators.
+func branches(nodes []*node, separators [][]byte, most int) ([]*node, [][]byte) {
+	n := (len(nodes) + most - 1) / most
+	level, between := make([]*node, n), make([][]byte, 0, n-1)
+	for i := range level {
+		from, to := i*len(nodes)/n, (i+1)*len(nodes)/n
+		level[i] = &node{
+			version:  builderVersion,
+			block:    separatorBlock(separators[from : to-1]),
+			children: append([]*node(nil), nodes[from:to]...),
+		}
+		if i+1 < n {
+			between = append(between, separators[to-1])
+		}
+	}
+	return level, between
+}
+
+// separatorBlock returns the block of a branch with the given separators.
+func separatorBlock(separators [][]byte) block {
+	b, last := emptyBlock(0), []byte(nil)
+	for _, key := range separators {
+		b = b.add(commonPrefix(last, key), key, 0)
+		last = key
+	}
+	return b.clone(0)
+}
