@@ -1,0 +1,209 @@
+package sessions
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/crabstore/crabstore/kv"
+)
+
+// Filter says which sessions List returns. Its zero value means the newest
+// DefaultPage of all.
+type Filter struct {
+	Agent string // only sessions of this agent; empty means of any
+	By    string // only sessions created by this one; empty means by anyone
+
+	// Match, if not nil, leaves out the sessions for which it is false. Pages are
+	// full all the same.
+	Match func(Meta) bool
+
+	Limit  int    // how many a page holds; 0 means DefaultPage
+	Cursor string // Page.Next of the page before; empty means from the newest
+}
+
+// DefaultPage is how many sessions a page holds when the filter does not say.
+const DefaultPage = 50
+
+// Page is a part of a list of sessions.
+type Page struct {
+	Sessions []Meta `json:"sessions"`       // newest first, by CreatedAt and then handle
+	Next     string `json:"next,omitempty"` // cursor of the next page; empty when there is none
+}
+
+// List returns a page of the sessions that f means. It reads the keys of the list
+// index and the metas of the page, and no message. Pages neither repeat nor skip
+// a session, whatever is created or deleted between them.
+func List(ctx context.Context, s kv.KVStorage, f Filter) (page Page, err error) {
+	if f.Limit <= 0 {
+		f.Limit = DefaultPage
+	}
+	err = kv.View(ctx, s, func(s kv.KVStorage) error {
+		page, err = list(ctx, s, f)
+		return err
+	})
+	return page, err
+}
+
+// Latest returns the newest session of an agent, created by by, where empty means
+// any, or kv.ErrNotFound.
+func Latest(ctx context.Context, s kv.KVStorage, agent, by string) (Meta, error) {
+	page, err := List(ctx, s, Filter{Agent: agent, By: by, Limit: 1})
+	if err != nil {
+		return Meta{}, err
+	}
+	if len(page.Sessions) == 0 {
+		return Meta{}, fmt.Errorf("a session of agent %q by %q: %w", agent, by, kv.ErrNotFound)
+	}
+	return page.Sessions[0], nil
+}
+
+func list(ctx context.Context, s kv.KVStorage, f Filter) (Page, error) {
+	if err := checkCursor(f.Cursor); err != nil {
+		return Page{}, err
+	}
+	groups, err := listGroups(ctx, s, f)
+	if err != nil {
+		return Page{}, err
+	}
+	var page Page
+	last := ""
+	for e, err := range newestFirst(ctx, s, groups, f) {
+		if err != nil {
+			return Page{}, err
+		}
+		m, err := loadMeta(ctx, s, e.handle)
+		switch {
+		case errors.Is(err, kv.ErrNotFound):
+			continue // a deletion was cut short, on a store without transactions
+		case err != nil:
+			return Page{}, err
+		case f.Match != nil && !f.Match(m):
+			continue
+		case len(page.Sessions) == f.Limit:
+			page.Next = last
+			return page, nil
+		}
+		page.Sessions = append(page.Sessions, m)
+		last = e.place
+	}
+	return page, nil
+}
+
+// newestFirst merges the groups, each of which the index has in order.
+func newestFirst(ctx context.Context, s kv.KVStorage, groups [][]byte, f Filter) iter.Seq2[listEntry, error] {
+	return func(yield func(listEntry, error) bool) {
+		n := f.Limit + 1 // one more tells whether there is a next page
+		cursor := f.Cursor
+		for {
+			chunk, err := newest(ctx, s, groups, cursor, n)
+			if err != nil {
+				yield(listEntry{}, err)
+				return
+			}
+			for _, e := range chunk {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if len(chunk) < n {
+				return
+			}
+			cursor = chunk[n-1].place
+		}
+	}
+}
+
+// newest returns the n newest entries of all groups behind a cursor.
+func newest(ctx context.Context, s kv.KVStorage, groups [][]byte, cursor string, n int) ([]listEntry, error) {
+	var found []listEntry
+	for _, group := range groups {
+		r := kv.Range{Prefix: group, Reverse: true, KeysOnly: true}
+		if cursor != "" {
+			r.After = slices.Concat(group, []byte(cursor))
+		}
+		left := n
+		for e, err := range kv.ScanRange(ctx, s, kv.Session, r) {
+			if err != nil {
+				return nil, err
+			}
+			entry, err := parseListKey(e.Key)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, entry)
+			if left--; left == 0 {
+				break
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b listEntry) int { return cmp.Compare(b.place, a.place) })
+	return found[:min(len(found), n)], nil
+}
+
+// listGroups returns the prefixes of the pairs of agent and creator that f means.
+// It steps from one to the next and not through their sessions.
+func listGroups(ctx context.Context, s kv.KVStorage, f Filter) ([][]byte, error) {
+	all := []string{"idx", "sess"}
+	if f.Agent != "" {
+		all = append(all, f.Agent)
+	}
+	r := kv.Range{Prefix: kv.Prefix(s, all...), KeysOnly: true}
+	var groups [][]byte
+	for {
+		key, err := firstKey(ctx, s, r)
+		if key == nil || err != nil {
+			return groups, err
+		}
+		e, err := parseListKey(key)
+		if err != nil {
+			return nil, err
+		}
+		group := kv.Prefix(s, "idx", "sess", e.agent, e.by)
+		if f.By == "" || f.By == e.by {
+			groups = append(groups, group)
+		}
+		r.After = kv.PrefixEnd(group) // no key of the index is just this
+	}
+}
+
+// firstKey returns the first key of a range, or nil.
+func firstKey(ctx context.Context, s kv.KVStorage, r kv.Range) ([]byte, error) {
+	for e, err := range kv.ScanRange(ctx, s, kv.Session, r) {
+		return e.Key, err
+	}
+	return nil, nil
+}
+
+// listEntry is what a key of the list index says.
+type listEntry struct {
+	agent, by, handle string
+	place             string // {created_at}/{handle}, as in the key: it sorts as the list does
+}
+
+func parseListKey(key []byte) (listEntry, error) {
+	_, parts, err := kv.Split(key)
+	if err != nil {
+		return listEntry{}, err
+	}
+	if len(parts) != 6 {
+		return listEntry{}, fmt.Errorf("%w: session %.200q is no entry of the list index", kv.ErrMalformedKey, key)
+	}
+	return listEntry{parts[2], parts[3], parts[5], kv.Join(parts[4], parts[5])}, nil
+}
+
+func checkCursor(cursor string) error {
+	if cursor == "" {
+		return nil
+	}
+	parts, err := kv.SplitParts(cursor)
+	if err == nil && len(parts) == 2 {
+		if _, err = kv.ParseTime(parts[0]); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: cursor %.80q is none that List returned; begin without one", ErrInvalid, cursor)
+}
