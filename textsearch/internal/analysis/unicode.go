@@ -1,0 +1,154 @@
+package analysis
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/words"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// wide is a stretch of text that is not ASCII alone, in NFKC, and the buffers to
+// make it.
+type wide struct {
+	base     int     // where the stretch begins in the text
+	text     string  // in NFKC and without ignorable characters
+	from, to []int32 // for each byte of text, the bytes of the stretch it comes from; empty when they are the same
+	buffer   []byte
+	iter     norm.Iter
+	fold     cases.Caser
+}
+
+// span returns the bytes of the whole text that w.text[start:end] comes from.
+func (w *wide) span(start, end int) (int, int) {
+	if len(w.from) == 0 {
+		return w.base + start, w.base + end
+	}
+	return w.base + int(w.from[start]), w.base + int(w.to[end-1])
+}
+
+// wideStretch takes the text from start to the next ASCII space and returns where
+// that is.
+func (a *Analyzer) wideStretch(start int) int {
+	end := start
+	for end < len(a.text) && classes[a.text[end]] != space {
+		end++
+	}
+	a.wide.normalize(a.text[start:end], start)
+	a.segments()
+	return end
+}
+
+// normalize sets the stretch.
+func (w *wide) normalize(stretch string, base int) {
+	w.base, w.from, w.to = base, w.from[:0], w.to[:0]
+	if norm.NFKC.IsNormalString(stretch) && !strings.ContainsFunc(stretch, replaced) {
+		w.text = stretch
+		return
+	}
+	w.buffer = w.buffer[:0]
+	w.iter.InitString(norm.NFKC, stretch)
+	for !w.iter.Done() {
+		from := w.iter.Pos()
+		w.add(w.iter.Next(), from, w.iter.Pos())
+	}
+	w.text = string(w.buffer)
+}
+
+// add appends what the bytes [from, to) of the stretch are in NFKC.
+func (w *wide) add(normal []byte, from, to int) {
+	for len(normal) > 0 {
+		r, n := utf8.DecodeRune(normal)
+		switch {
+		case r == '’':
+			w.buffer = append(w.buffer, '\'')
+		case !ignorable(r):
+			w.buffer = append(w.buffer, normal[:n]...)
+		}
+		for len(w.from) < len(w.buffer) {
+			w.from, w.to = append(w.from, int32(from)), append(w.to, int32(to))
+		}
+		normal = normal[n:]
+	}
+}
+
+func replaced(r rune) bool { return r == '’' || ignorable(r) }
+
+// ignorable tells whether a character has no shape of its own: format controls,
+// soft hyphens and joiners among them, but for the zero-width space, which
+// divides words, and variation selectors.
+func ignorable(r rune) bool {
+	return r >= 0xAD && r != 0x200B && (unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) || r == 0x34F)
+}
+
+// folded returns text, in NFKC, case folded in full. Folding takes some characters
+// apart, which NFC puts together again. Dotless i becomes i, and capital I with a
+// dot an i with a dot that is dropped.
+func (w *wide) folded(text string) string {
+	folded := w.fold.String(text)
+	if !norm.NFC.IsNormalString(folded) {
+		folded = norm.NFC.String(folded)
+	}
+	if strings.ContainsAny(folded, "ı\u0307") {
+		folded = strings.ReplaceAll(strings.ReplaceAll(folded, "ı", "i"), "i\u0307", "i")
+	}
+	return folded
+}
+
+// segments cuts the stretch at the word boundaries of UAX #29 and where scripts
+// meet, and joins what belongs together again: the characters of one run, and
+// words with a connector between them.
+func (a *Analyzer) segments() {
+	text := a.wide.text
+	var open piece // the written word or run so far
+	var in script  // its script
+	flush := func() {
+		if open.end > open.start {
+			a.wideWord(open, in)
+		}
+		open = piece{}
+	}
+	for it := words.FromString(text); it.Next(); {
+		for start, end := it.Start(), it.Start(); start < it.End(); start = end {
+			var s script
+			s, end = scriptRun(text, start, it.End())
+			switch {
+			case s == none:
+				if open.end != start || in != alphabet || wideConnector(text, open, start) != end-start {
+					flush()
+				}
+			case s == in && open.end == start,
+				s == alphabet && in == alphabet && open.end > open.start && wideConnector(text, open, open.end) == start-open.end:
+				open.end = end
+			default:
+				flush()
+				open, in = piece{start, end}, s
+			}
+		}
+	}
+	flush()
+}
+
+// wideConnector is connector for wide text: the length of what joins open with
+// the word behind i.
+func wideConnector(text string, open piece, i int) int {
+	if i >= len(text) || classes[text[i]] != mark {
+		return 0
+	}
+	return connector(text, open.start, i)
+}
+
+// wideWord emits what stands in the stretch at p.
+func (a *Analyzer) wideWord(p piece, in script) {
+	s := source{a.wide.text[p.start:p.end], p.start, &a.wide}
+	if in != alphabet {
+		a.pairs(s)
+		return
+	}
+	if n := suffix(a.wide.text, p.end); n > 0 {
+		s.text = a.wide.text[p.start : p.end+n]
+	}
+	a.compound(s)
+}
