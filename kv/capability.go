@@ -129,7 +129,7 @@ func Update(ctx context.Context, s KVStorage, fn func(tx KVStorage) error) error
 	}
 	o := NewOverlay(s)
 	defer o.Close()
-	if err := fn(o); err != nil {
+	if err := o.Update(ctx, fn); err != nil {
 		return err
 	}
 	return o.Apply(ctx, s)
@@ -141,7 +141,9 @@ func View(ctx context.Context, s KVStorage, fn func(tx KVStorage) error) error {
 	if t, ok := As[Transactor](s); ok {
 		return t.View(ctx, fn)
 	}
-	return fn(ReadOnly(s))
+	o := NewOverlay(s) // for its end: what fn keeps of it is dead when fn has returned
+	defer o.Close()
+	return o.View(ctx, fn)
 }
 
 // ScanRange scans a range of s. On a store that is no Ranger it walks the keys

@@ -1,11 +1,9 @@
 package kv
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"iter"
-	"slices"
 	"sync"
 )
 
@@ -22,6 +20,7 @@ type Overlay struct {
 	closed  bool
 	pending map[string]*Change // by column byte and key
 	order   []*Change          // in the order in which the keys were first touched
+	sorted  []*Change          // the first so many of order, by column and key
 }
 
 // Change is what an Overlay holds for one key: the last write to it.
@@ -142,7 +141,8 @@ func (o *Overlay) Put(ctx context.Context, col Column, key, value []byte) error 
 	if err := CheckValue(value, MaxValueSize); err != nil {
 		return err
 	}
-	return o.hold(ctx, Change{Column: col, Key: key, Value: append([]byte{}, value...)})
+	_, err := o.hold(ctx, Change{Column: col, Key: key, Value: append([]byte{}, value...)})
+	return err
 }
 
 // Delete holds a deletion.
@@ -153,24 +153,27 @@ func (o *Overlay) Delete(ctx context.Context, col Column, key []byte) (bool, err
 	case err != nil:
 		return false, err
 	}
-	return true, o.hold(ctx, Change{Column: col, Key: key, Delete: true})
+	was, err := o.hold(ctx, Change{Column: col, Key: key, Delete: true})
+	return err == nil && !was.Delete, err // another goroutine may have been faster
 }
 
-func (o *Overlay) hold(ctx context.Context, c Change) error {
+// hold takes a change for its key in place of what it held, which it returns.
+func (o *Overlay) hold(ctx context.Context, c Change) (was Change, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err := o.readyLocked(ctx); err != nil {
-		return err
+		return Change{}, err
 	}
 	id := pendingKey(c.Column, c.Key)
 	if held := o.pending[id]; held != nil {
+		was = *held
 		held.Value, held.Delete = c.Value, c.Delete
-		return nil
+		return was, nil
 	}
 	c.Key = []byte(id[1:])
 	o.pending[id] = &c
 	o.order = append(o.order, &c)
-	return nil
+	return Change{}, nil
 }
 
 func pendingKey(col Column, key []byte) string {
@@ -186,76 +189,4 @@ func (o *Overlay) ScanKeys(ctx context.Context, col Column, prefix []byte) iter.
 // Scan scans the store below with the held writes over it.
 func (o *Overlay) Scan(ctx context.Context, col Column, prefix []byte) iter.Seq2[Entry, error] {
 	return o.ScanRange(ctx, col, Range{Prefix: prefix})
-}
-
-// ScanRange scans a range of the store below with the held writes over it.
-func (o *Overlay) ScanRange(ctx context.Context, col Column, r Range) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		held, err := o.heldIn(ctx, col, r)
-		if err != nil {
-			yield(Entry{}, err)
-			return
-		}
-		merge(held, ScanRange(ctx, o.base, col, r), r, yield)
-	}
-}
-
-// heldIn returns copies of the changes in a range, in the order of the scan.
-func (o *Overlay) heldIn(ctx context.Context, col Column, r Range) ([]Change, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err := o.readyLocked(ctx); err != nil {
-		return nil, err
-	}
-	var held []Change
-	for _, c := range o.order {
-		if c.Column == col && bytes.HasPrefix(c.Key, r.Prefix) && (r.After == nil || behind(c.Key, r)) {
-			held = append(held, Change{col, bytes.Clone(c.Key), append([]byte{}, c.Value...), c.Delete})
-		}
-	}
-	slices.SortFunc(held, func(a, b Change) int { return inDirection(bytes.Compare(a.Key, b.Key), r) })
-	return held, nil
-}
-
-func inDirection(order int, r Range) int {
-	if r.Reverse {
-		return -order
-	}
-	return order
-}
-
-// merge yields base with held over it, both in the order of the scan.
-func merge(held []Change, base iter.Seq2[Entry, error], r Range, yield func(Entry, error) bool) {
-	yieldHeld := func(c Change) bool {
-		if c.Delete {
-			return true
-		}
-		if r.KeysOnly {
-			c.Value = nil
-		}
-		return yield(Entry{c.Key, c.Value}, nil)
-	}
-	for e, err := range base {
-		if err != nil {
-			yield(Entry{}, err)
-			return
-		}
-		for len(held) > 0 && inDirection(bytes.Compare(held[0].Key, e.Key), r) < 0 {
-			if !yieldHeld(held[0]) {
-				return
-			}
-			held = held[1:]
-		}
-		if len(held) > 0 && bytes.Equal(held[0].Key, e.Key) {
-			continue // the held change replaces it, in the next round or after the loop
-		}
-		if !yield(e, nil) {
-			return
-		}
-	}
-	for _, c := range held {
-		if !yieldHeld(c) {
-			return
-		}
-	}
 }

@@ -7,17 +7,16 @@ import (
 	"strings"
 
 	"github.com/crabstore/crabstore/kv"
-	"github.com/crabstore/crabstore/kv/internal/ordered"
 )
 
 // snapshot is the store as it was at one moment. It is a kv.KVStorage, and a
 // kv.Ranger, so that a transaction can lie above it; its writes are refused.
 type snapshot struct {
 	store   *Store
-	entries ordered.Map[[]byte] // by place; no value is ever changed
+	entries tree // by place; no value is ever changed
 }
 
-// place is where a key lies in the map: behind the byte of its column.
+// place is where a key lies in the tree: behind the byte of its column.
 func place(col kv.Column, key []byte) string {
 	b := make([]byte, 0, 64) // short keys need one allocation, that of the string
 	return string(append(append(b, byte(col)), key...))
@@ -32,7 +31,7 @@ func (v *snapshot) Get(ctx context.Context, col kv.Column, key []byte) ([]byte, 
 	if err := v.store.ready(ctx); err != nil {
 		return nil, err
 	}
-	value, ok := v.entries.Get(place(col, key))
+	value, ok := v.entries.get(place(col, key))
 	if !ok {
 		return nil, kv.ErrNotFound
 	}
@@ -79,19 +78,19 @@ func (v *snapshot) ScanRange(ctx context.Context, col kv.Column, r kv.Range) ite
 	}
 }
 
-// from yields the map from the first entry of a range on, in its direction, and
+// from yields the tree from the first entry of a range on, in its direction, and
 // on behind its last.
 func (v *snapshot) from(col kv.Column, r kv.Range) iter.Seq2[string, []byte] {
 	if r.Reverse {
-		before := string(kv.PrefixEnd([]byte(place(col, r.Prefix)))) // empty: from the end of the map
+		before := string(kv.PrefixEnd([]byte(place(col, r.Prefix)))) // empty: from the end of the tree
 		if after := place(col, r.After); r.After != nil && (before == "" || after < before) {
 			before = after
 		}
-		return v.entries.Descend(before)
+		return v.entries.descend(before)
 	}
 	first := r.Prefix
 	if r.After != nil && bytes.Compare(r.After, r.Prefix) >= 0 {
 		first = append(bytes.Clone(r.After), 0) // the least key that is greater
 	}
-	return v.entries.Ascend(place(col, first))
+	return v.entries.ascend(place(col, first))
 }

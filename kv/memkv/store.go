@@ -2,10 +2,10 @@
 // keeps every promise of kv that needs no disk, and it is the plainest way to
 // keep them, so it is also the model against which other stores are read.
 //
-// All keys of all columns lie in one immutable ordered map, by column byte and
-// key. A reader takes the map that is current when it begins and needs nothing
-// more: whatever is written later makes another map. A writer waits for its turn,
-// which one writer has at a time, makes the next map and puts it in place of the
+// All keys of all columns lie in one immutable ordered tree, by column byte and
+// key. A reader takes the tree that is current when it begins and needs nothing
+// more: whatever is written later makes another tree. A writer waits for its turn,
+// which one writer has at a time, makes the next tree and puts it in place of the
 // current one. Reads never wait.
 //
 // An Update has the turn from before its function begins until it is committed,
@@ -32,9 +32,9 @@ type Options struct {
 // kv.Realmed, kv.Statser and io.Closer as well.
 type Store struct {
 	realm   string
-	turn    chan struct{} // holds one token while a writer has its turn
-	closed  chan struct{} // closed by Close
-	once    sync.Once     // guards the closing of closed
+	turn    chan struct{}            // holds one token while a writer has its turn
+	closed  chan struct{}            // closed by Close
+	once    sync.Once                // guards the closing of closed
 	current atomic.Pointer[snapshot] // replaced by the writer that has the turn
 }
 
@@ -66,7 +66,7 @@ func (s *Store) Stats(ctx context.Context) (kv.Stats, error) {
 	if err := s.ready(ctx); err != nil {
 		return kv.Stats{}, err
 	}
-	return kv.Stats{Engine: "memkv", Location: "memory", Keys: int64(s.current.Load().entries.Len())}, nil
+	return kv.Stats{Engine: "memkv", Location: "memory", Keys: int64(s.current.Load().entries.size)}, nil
 }
 
 // ready returns the error of a call that begins, or goes on, now.
@@ -109,24 +109,24 @@ func (s *Store) Delete(ctx context.Context, col kv.Column, key []byte) (existed 
 		return false, err
 	}
 	defer s.passTurn()
-	_, existed = s.current.Load().entries.Get(place(col, key))
+	_, existed = s.current.Load().entries.get(place(col, key))
 	if existed {
 		s.commit([]kv.Change{{Column: col, Key: key, Delete: true}})
 	}
 	return existed, nil
 }
 
-// ScanKeys scans the keys of the map that is current when the iteration begins.
+// ScanKeys scans the keys of the tree that is current when the iteration begins.
 func (s *Store) ScanKeys(ctx context.Context, col kv.Column, prefix []byte) iter.Seq2[[]byte, error] {
 	return kv.KeysOf(s.ScanRange(ctx, col, kv.Range{Prefix: prefix, KeysOnly: true}))
 }
 
-// Scan scans the map that is current when the iteration begins.
+// Scan scans the tree that is current when the iteration begins.
 func (s *Store) Scan(ctx context.Context, col kv.Column, prefix []byte) iter.Seq2[kv.Entry, error] {
 	return s.ScanRange(ctx, col, kv.Range{Prefix: prefix})
 }
 
-// ScanRange scans a range of the map that is current when the iteration begins.
+// ScanRange scans a range of the tree that is current when the iteration begins.
 func (s *Store) ScanRange(ctx context.Context, col kv.Column, r kv.Range) iter.Seq2[kv.Entry, error] {
 	return func(yield func(kv.Entry, error) bool) {
 		s.current.Load().ScanRange(ctx, col, r)(yield)

@@ -6,7 +6,7 @@ import (
 	"github.com/crabstore/crabstore/kv"
 )
 
-// Update waits for the turn, runs fn over the current map, and makes what it
+// Update waits for the turn, runs fn over the current tree, and makes what it
 // wrote current in one step.
 func (s *Store) Update(ctx context.Context, fn func(tx kv.KVStorage) error) error {
 	if err := s.takeTurn(ctx); err != nil {
@@ -25,7 +25,7 @@ func (s *Store) Update(ctx context.Context, fn func(tx kv.KVStorage) error) erro
 	return nil
 }
 
-// View runs fn over the map that is current now. It waits for nobody.
+// View runs fn over the tree that is current now. It waits for nobody.
 func (s *Store) View(ctx context.Context, fn func(tx kv.KVStorage) error) error {
 	if err := s.ready(ctx); err != nil {
 		return err
@@ -53,15 +53,15 @@ func (s *Store) takeTurn(ctx context.Context) error {
 
 func (s *Store) passTurn() { <-s.turn }
 
-// commit makes changes part of the current map, all at once. The caller has the
+// commit makes changes part of the current tree, all at once. The caller has the
 // turn, and gives the values away.
 func (s *Store) commit(changes []kv.Change) {
 	entries := s.current.Load().entries
 	for _, c := range changes {
 		if c.Delete {
-			entries, _ = entries.Delete(place(c.Column, c.Key))
+			entries = entries.delete(place(c.Column, c.Key))
 		} else {
-			entries = entries.Put(place(c.Column, c.Key), c.Value)
+			entries = entries.put(place(c.Column, c.Key), c.Value)
 		}
 	}
 	s.current.Store(&snapshot{s, entries})

@@ -1,0 +1,89 @@
+package kvtest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/crabstore/crabstore/kv"
+)
+
+// Config says how to open the store under test and what it declares of itself.
+type Config struct {
+	// Open returns a new empty store. The suite closes it, where it can be closed,
+	// at the end of the test; what else there is to clean up goes to t.Cleanup. It
+	// is called some hundred times.
+	Open func(t testing.TB) kv.KVStorage
+
+	// Reopen closes s, which Open or Reopen returned, and opens again what it
+	// persisted. Nil means that the store persists nothing.
+	Reopen func(t testing.TB, s kv.KVStorage) kv.KVStorage
+
+	// MaxValue is the size in bytes of the largest value that the store takes.
+	// Zero means kv.MaxValueSize.
+	MaxValue int
+
+	// NonAtomic declares that the store has no transactions: kv.Atomic is false,
+	// updates are neither isolated nor seen as a whole, and views are not frozen.
+	NonAtomic bool
+
+	// patience is how long the suite waits for a call before it takes it for
+	// stuck. Zero means defaultPatience.
+	patience time.Duration
+}
+
+// defaultPatience is far above what any call of the suite takes on a busy machine.
+const defaultPatience = time.Minute
+
+// Run tests that the store keeps every promise of kv. The tests run one after the
+// other; the one about goroutines counts those of the whole process, so other
+// tests should not run at the same time.
+func Run(t *testing.T, c Config) {
+	if c.MaxValue == 0 {
+		c.MaxValue = kv.MaxValueSize
+	}
+	if c.patience == 0 {
+		c.patience = defaultPatience
+	}
+	for _, p := range promises() {
+		if p.skip(c) {
+			continue
+		}
+		t.Run(p.name, func(t *testing.T) { p.test(newFixture(t, c)) })
+		if p.everywhere {
+			t.Run("InTransaction/"+p.name, func(t *testing.T) { p.inTransaction(newFixture(t, c)) })
+		}
+	}
+}
+
+// errRollBack ends a transaction whose writes are not wanted.
+var errRollBack = errors.New("kvtest: roll back")
+
+// inTransaction tests a promise on a transaction, which is rolled back.
+func (p promise) inTransaction(f *fixture) {
+	err := kv.Update(f.ctx, f.store, func(tx kv.KVStorage) error {
+		p.test(f.on(tx))
+		return errRollBack
+	})
+	f.wantError(err, errRollBack, "Update whose function returned an error")
+	f.wantEmpty()
+}
+
+// newFixture opens a store for one test.
+func newFixture(t testing.TB, c Config) *fixture {
+	f := &fixture{TB: t, Config: c, tb: t, ctx: context.Background()}
+	return f.on(f.open())
+}
+
+// open returns a new store that is closed when the test ends.
+func (f *fixture) open() kv.KVStorage {
+	s := f.Open(f.tb)
+	f.tb.Cleanup(func() {
+		if c, ok := kv.As[io.Closer](s); ok {
+			c.Close()
+		}
+	})
+	return s
+}
