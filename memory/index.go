@@ -4,9 +4,25 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/textsearch"
 )
+
+// textIndex is the name of the index that holds a document for every entry.
+const textIndex = "memory"
+
+// textKey is the key of an entry's document. A kind holds no slash, so that the
+// entries of one kind are a prefix of their own.
+func textKey(e Entry) string { return e.Kind + "/" + e.Name }
+
+// textOf is what an entry is found by. Its name and aliases stand there twice, by
+// which a word of them counts twice as much as one of its tags or its content.
+func textOf(e Entry) string {
+	names := strings.Join(append([]string{e.Name}, e.Aliases...), "\n")
+	return strings.Join([]string{names, names, strings.Join(e.Tags, "\n"), e.Content}, "\n")
+}
 
 // replace stores e in place of old, which is the zero Entry if there was none and
 // may have had another name. The order matters to a store without atomic updates:
@@ -28,13 +44,17 @@ func replace(ctx context.Context, tx kv.KVStorage, old, e Entry) error {
 	if err := kv.Store(ctx, tx, kv.Memory, entryKey(tx, e.Name), e); err != nil {
 		return err
 	}
-	for _, a := range e.Aliases {
-		if err := tx.Put(ctx, kv.Memory, aliasKey(tx, a), []byte(e.Name)); err != nil {
-			return err
-		}
+	if err := writeAliases(ctx, tx, e); err != nil {
+		return err
 	}
-	if old.Name == "" || old.Name == e.Name {
+	if err := textsearch.Put(ctx, tx, textIndex, textKey(e), textOf(e), 1); err != nil {
+		return err
+	}
+	if old.Name == "" || textKey(old) == textKey(e) {
 		return nil
+	}
+	if _, err := textsearch.Drop(ctx, tx, textIndex, textKey(old)); err != nil || old.Name == e.Name {
+		return err
 	}
 	_, err := tx.Delete(ctx, kv.Memory, entryKey(tx, old.Name))
 	return err
@@ -42,6 +62,9 @@ func replace(ctx context.Context, tx kv.KVStorage, old, e Entry) error {
 
 // remove deletes an entry, after what leads to it.
 func remove(ctx context.Context, tx kv.KVStorage, e Entry) error {
+	if _, err := textsearch.Drop(ctx, tx, textIndex, textKey(e)); err != nil {
+		return err
+	}
 	for _, a := range e.Aliases {
 		if err := unalias(ctx, tx, a, e.Name); err != nil {
 			return err
@@ -63,4 +86,54 @@ func unalias(ctx context.Context, tx kv.KVStorage, alias, name string) error {
 	}
 	_, err = tx.Delete(ctx, kv.Memory, key)
 	return err
+}
+
+// Reindex makes what leads to the entries anew, from the entries alone: aliases
+// and the text index. Where two entries have one alias, as a crash of a store
+// without atomic updates can leave them, it leads to the first by name.
+func Reindex(ctx context.Context, s kv.KVStorage) error {
+	return kv.Update(ctx, s, func(tx kv.KVStorage) error {
+		list, err := List(ctx, tx, Filter{})
+		if err != nil {
+			return err
+		}
+		if err := dropIndexes(ctx, tx); err != nil {
+			return err
+		}
+		text, err := textsearch.NewBatch(ctx, tx, textIndex)
+		if err != nil {
+			return err
+		}
+		for _, e := range slices.Backward(list) {
+			if err := writeAliases(ctx, tx, e); err != nil {
+				return err
+			}
+			if err := text.Put(ctx, textKey(e), textOf(e), 1); err != nil {
+				return err
+			}
+		}
+		return text.Flush(ctx)
+	})
+}
+
+func dropIndexes(ctx context.Context, tx kv.KVStorage) error {
+	for key, err := range tx.ScanKeys(ctx, kv.Memory, kv.Prefix(tx, "idx", "alias")) {
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Delete(ctx, kv.Memory, key); err != nil {
+			return err
+		}
+	}
+	_, err := textsearch.DropPrefix(ctx, tx, textIndex, "")
+	return err
+}
+
+func writeAliases(ctx context.Context, tx kv.KVStorage, e Entry) error {
+	for _, a := range e.Aliases {
+		if err := tx.Put(ctx, kv.Memory, aliasKey(tx, a), []byte(e.Name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
