@@ -104,9 +104,13 @@ func As[T any](s KVStorage) (T, bool) {
 }
 
 // Atomic tells whether an Update of s is all or nothing, over a crash too. A
-// wrapper is as atomic as what it wraps.
+// Transactor is, unless it has a method Atomic and that says no; a wrapper is as
+// atomic as what it wraps.
 func Atomic(s KVStorage) bool {
 	for {
+		if a, ok := s.(interface{ Atomic() bool }); ok {
+			return a.Atomic()
+		}
 		u, ok := s.(Unwrapper)
 		if !ok {
 			_, ok = s.(Transactor)

@@ -26,12 +26,13 @@ func NewBuilder() *Builder { return &Builder{limits: defaultLimits} }
 // Add appends an entry. The key is copied. If it does not follow the one before
 // it, Add returns ErrOutOfOrder and leaves the entry out.
 func (b *Builder) Add(key []byte, value uint64) error {
-	if b.count == 0 {
+	if err := b.follows(key); err != nil {
+		return err
+	}
+	if len(b.block) == 0 {
+		b.separate(key)
 		b.begin(key, value)
 		return nil
-	}
-	if bytes.Compare(key, b.last) <= 0 {
-		return fmt.Errorf("%w: %q after %q", ErrOutOfOrder, key, b.last)
 	}
 	shared, grown := commonPrefix(b.last, key), b.block
 	if width := valueWidth(value); width > grown.width() {
@@ -41,7 +42,7 @@ func (b *Builder) Add(key []byte, value uint64) error {
 	if b.limits.leafOverfull(len(grown), grown.count()) {
 		b.block.setCount(grown.count() - 1) // which may be in the same memory
 		b.closeLeaf()
-		b.separators = append(b.separators, bytes.Clone(key[:shared+1]))
+		b.separate(key)
 		b.begin(key, value)
 		return nil
 	}
@@ -49,6 +50,47 @@ func (b *Builder) Add(key []byte, value uint64) error {
 	b.last = append(b.last[:shared], key[shared:]...)
 	b.count++
 	return nil
+}
+
+// AddLeaf appends the entries of a whole leaf, as View.Leaves gave it, and makes
+// the leaf itself a part of the tree: the bytes are kept, and the caller must not
+// change them. A leaf that is not well formed is ErrInvalidLeaf, one that does not
+// follow what was added ErrOutOfOrder; both leave it out.
+func (b *Builder) AddLeaf(leaf []byte) error {
+	n, err := ValidateLeaf(leaf)
+	if err != nil {
+		return err
+	}
+	l := block(leaf)
+	first := l.entry(headerSize)
+	key := l[first.rest:first.next]
+	if err := b.follows(key); err != nil {
+		return err
+	}
+	if len(b.block) > 0 {
+		b.closeLeaf()
+	}
+	b.separate(key)
+	b.leaves = append(b.leaves, &node{version: 0, block: l[:len(l):len(l)]})
+	b.last = l.keyBefore(len(l), b.last)
+	b.count += n
+	return nil
+}
+
+// follows tells whether a key comes behind all that were added.
+func (b *Builder) follows(key []byte) error {
+	if b.count > 0 && bytes.Compare(key, b.last) <= 0 {
+		return fmt.Errorf("%w: %q after %q", ErrOutOfOrder, key, b.last)
+	}
+	return nil
+}
+
+// separate notes the separator between the leaves so far and one that begins with
+// key: the shortest bytes that part them.
+func (b *Builder) separate(key []byte) {
+	if len(b.leaves) > 0 {
+		b.separators = append(b.separators, bytes.Clone(key[:commonPrefix(b.last, key)+1]))
+	}
 }
 
 // begin starts a leaf with its first entry.
@@ -62,6 +104,7 @@ func (b *Builder) begin(key []byte, value uint64) {
 // closeLeaf makes a leaf of what was filled.
 func (b *Builder) closeLeaf() {
 	b.leaves = append(b.leaves, &node{version: builderVersion, block: b.block.clone(0)})
+	b.block = b.block[:0]
 }
 
 // Finish returns the tree with the entries that were added. The builder is
@@ -69,7 +112,9 @@ func (b *Builder) closeLeaf() {
 func (b *Builder) Finish() *Tree {
 	t := &Tree{limits: b.limits, count: b.count, version: builderVersion}
 	if b.count > 0 {
-		b.closeLeaf()
+		if len(b.block) > 0 {
+			b.closeLeaf()
+		}
 		nodes, separators := b.leaves, b.separators
 		for len(nodes) > 1 {
 			nodes, separators = branches(nodes, separators, b.limits.maxChildren)

@@ -32,7 +32,7 @@ func (t *Tree) Bytes() int64 { return t.root.heapBytes() }
 // first change to each node after it has to copy that node.
 func (t *Tree) View() View {
 	t.viewed = true
-	return View{root: t.root, count: t.count}
+	return View{root: t.root, count: t.count, limits: t.limits, version: t.version}
 }
 
 // Set maps key to value and returns what it was mapped to before. The key is

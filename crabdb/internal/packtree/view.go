@@ -5,8 +5,20 @@ import "iter"
 // View is a tree as it stood when the View was taken. It never changes, and is
 // safe for any number of goroutines. The zero View is empty.
 type View struct {
-	root  *node
-	count int
+	root    *node
+	count   int
+	limits  limits
+	version uint64
+}
+
+// Tree returns a new tree that begins as the view, in constant time. It shares the
+// view's memory and copies what it changes: a change to it shows neither in the
+// view nor in the tree that the view is of.
+func (v View) Tree() *Tree {
+	if v.root == nil {
+		return New()
+	}
+	return &Tree{limits: v.limits, root: v.root, count: v.count, version: v.version, viewed: true}
 }
 
 // Get returns the value of key, and whether it is there.

@@ -1,0 +1,62 @@
+package crabdb
+
+import "errors"
+
+func (db *DB) isClosed() error {
+	select {
+	case <-db.closing:
+		return ErrClosed
+	default:
+		return nil
+	}
+}
+
+// Close waits for the write, checkpoint or compaction at hand, makes everything
+// safe from a power loss, and gives the lock back. Reads and scans that are under
+// way finish or return ErrClosed, as every later call does. Closing again does
+// nothing and returns the first outcome.
+func (db *DB) Close() error {
+	db.closeOnce.Do(func() { db.closeErr = db.close() })
+	return db.closeErr
+}
+
+func (db *DB) close() error {
+	close(db.closing)
+	db.background.stop()
+	<-db.maintenance // whoever comes now finds the store closing, and never gets them
+	<-db.turn
+	var err error
+	if !db.opts.ReadOnly && db.poisoned() == nil {
+		err = db.settleLog()
+	}
+	db.treeMu.Lock()
+	db.latest.Store(nil)
+	db.stale.Store(false)
+	db.treeMu.Unlock()
+	err = errors.Join(err, db.log.release())
+	if db.lock != nil {
+		err = errors.Join(err, db.lock.Close())
+	}
+	return err
+}
+
+// settleLog makes the log durable at Close: with a checkpoint where replaying what
+// came since the last one would cost more than a quarter of the snapshot to be
+// written, with a sync otherwise. A plain file gets the sync alone.
+func (db *DB) settleLog() error {
+	if db.sealed {
+		since := db.log.end.Load() - db.checkpointed.Load()
+		if since > 0 && since*4 >= db.indexBytes() {
+			value, err := db.encodeSnapshot()
+			if err != nil {
+				return err
+			}
+			at, err := db.appendSnapshot(value)
+			if err != nil {
+				return err
+			}
+			return db.nameSnapshot(db.log, at)
+		}
+	}
+	return db.syncTo(db.log, db.log.end.Load())
+}

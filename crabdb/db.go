@@ -1,0 +1,328 @@
+package crabdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/crabstore/crabstore/crabdb/internal/packtree"
+	"github.com/crabstore/crabstore/crabdb/internal/vfs"
+)
+
+// DB is an open store. All methods are safe for concurrent use.
+//
+// Who may touch what: the turn, a channel of one place, belongs to one writer at
+// a time, through its system calls and, for an Update, through its function; the
+// holder alone moves the end of the log. treeMu guards the tree and is held for
+// the microsecond of one change to it. Readers take neither: they work on the
+// published version, which the first reader after a change makes anew.
+type DB struct {
+	path string // of the data file, resolved
+	opts Options
+	fs   vfs.FS
+	lock io.Closer // nil when read-only
+	layout
+
+	turn        chan struct{} // holds one token; taken to write
+	maintenance chan struct{} // holds one token; taken to checkpoint, compact or refresh
+	closing     chan struct{} // closed by Close
+	closeOnce   sync.Once
+	closeErr    error
+	background  worker
+
+	treeMu   sync.Mutex
+	tree     *packtree.Tree
+	log      *logFile // changed with treeMu and the turn
+	live     int64    // bytes of the records that the tree points at
+	named    int64    // bytes of the snapshot that the header names
+	replaced int64    // bytes of the puts replaced or deleted since the last compaction
+	stale    atomic.Bool
+	latest   atomic.Pointer[snapshot]
+
+	scratch  []byte // the turn holder's, for encoding
+	syncer   syncer
+	failure  atomic.Pointer[error]
+	recovery Recovery
+
+	checkpointed atomic.Int64 // the watermark of the header as it is on disk
+}
+
+// Sealed tells whether the file is in the sealed format, in which a transaction is
+// all or nothing over a crash.
+func (db *DB) Sealed() bool { return db.sealed }
+
+// take waits for a token, as long as the context and the store live.
+func (db *DB) take(ctx context.Context, token chan struct{}) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case <-db.closing:
+		return ErrClosed
+	default:
+	}
+	select {
+	case <-token:
+		return nil
+	default:
+	}
+	select {
+	case <-token:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-db.closing:
+		return ErrClosed
+	}
+}
+
+// beginWrite takes the turn of a store that may be written.
+func (db *DB) beginWrite(ctx context.Context) error {
+	if db.opts.ReadOnly {
+		return fmt.Errorf("%w: %s", ErrReadOnly, db.path)
+	}
+	if err := db.take(ctx, db.turn); err != nil {
+		return err
+	}
+	if err := db.poisoned(); err != nil {
+		db.endWrite()
+		return err
+	}
+	return nil
+}
+
+func (db *DB) endWrite() { db.turn <- struct{}{} }
+
+// poison makes every later write fail with the first cause.
+func (db *DB) poison(cause error) error {
+	err := fmt.Errorf("%w: %w", ErrPoisoned, cause)
+	db.failure.CompareAndSwap(nil, &err)
+	return db.poisoned()
+}
+
+func (db *DB) poisoned() error {
+	if err := db.failure.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// snapshot is the store as it was at one moment: a frozen index and the file that
+// it points into.
+type snapshot struct {
+	view  packtree.View
+	log   *logFile
+	end   int64 // where the log ended
+	live  int64
+	named int64 // bytes of the snapshot that the header named
+	tx    *Tx   // the transaction whose writes it sees, if any
+}
+
+// acquire returns the store as it is now, with a reference to its file.
+func (db *DB) acquire(ctx context.Context) (*snapshot, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for {
+		if db.stale.Load() {
+			db.treeMu.Lock()
+			if db.stale.Load() {
+				db.publish()
+			}
+			db.treeMu.Unlock()
+		}
+		s := db.latest.Load()
+		if s == nil {
+			return nil, ErrClosed
+		}
+		if s.log.acquire() {
+			return s, nil
+		} // a compaction has just put this file aside; its successor is published
+	}
+}
+
+// publish makes the tree as it is the version that readers take. treeMu is held.
+func (db *DB) publish() {
+	db.latest.Store(&snapshot{view: db.tree.View(), log: db.log, end: db.log.end.Load(), live: db.live, named: db.named})
+	db.stale.Store(false)
+}
+
+// change changes the tree under treeMu. It does nothing to a closed store.
+func (db *DB) change(fn func()) {
+	db.treeMu.Lock()
+	defer db.treeMu.Unlock()
+	fn()
+	if db.latest.Load() != nil {
+		db.stale.Store(true)
+	}
+}
+
+// Get returns the value of a key, which is the caller's, or ErrNotFound.
+func (db *DB) Get(ctx context.Context, col byte, key []byte) ([]byte, error) {
+	s, err := db.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.log.release()
+	return s.get(col, key)
+}
+
+// Has tells whether a key is present, without reading its value.
+func (db *DB) Has(ctx context.Context, col byte, key []byte) (bool, error) {
+	s, err := db.acquire(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer s.log.release()
+	_, ok := s.find(col, key)
+	return ok, nil
+}
+
+// Put sets the value of a key. When it has returned nil, every later read sees
+// the value, and it outlives the process; Options.Sync says when it outlives a
+// power loss.
+func (db *DB) Put(ctx context.Context, col byte, key, value []byte) error {
+	if err := db.layout.check(col, key, value); err != nil {
+		return err
+	}
+	return db.writeOne(ctx, func() (bool, error) { return true, db.put(col, key, value) })
+}
+
+// Delete removes a key and tells whether it was there. An absent key writes
+// nothing.
+func (db *DB) Delete(ctx context.Context, col byte, key []byte) (existed bool, err error) {
+	err = db.writeOne(ctx, func() (bool, error) {
+		existed, err = db.delete(col, key)
+		return existed, err
+	})
+	return existed && err == nil, err
+}
+
+// writeOne runs one write in turn, and what has to follow a write.
+func (db *DB) writeOne(ctx context.Context, write func() (wrote bool, err error)) error {
+	if err := db.beginWrite(ctx); err != nil {
+		return err
+	}
+	wrote, err := write()
+	log, end := db.log, db.log.end.Load()
+	db.endWrite()
+	if err != nil || !wrote {
+		return err
+	}
+	return db.settle(ctx, log, end)
+}
+
+// settle does what a finished write brings about: the sync that it promised, and
+// a checkpoint or compaction that has become due.
+func (db *DB) settle(ctx context.Context, log *logFile, end int64) error {
+	if db.opts.Sync == SyncWrite {
+		if err := db.syncTo(log, end); err != nil {
+			return err
+		}
+	}
+	compact := db.compactionDue()
+	switch {
+	case compact && db.opts.CompactInline:
+		return db.Compact(ctx)
+	case compact && end >= db.background.hold.Load() || db.checkpointDue(end):
+		db.background.wake()
+	}
+	return nil
+}
+
+// put appends the record of a put and indexes it. The turn is held.
+func (db *DB) put(col byte, key, value []byte) error {
+	offset := db.log.end.Load()
+	if err := db.append(db.encode(opPut, col, key, value)); err != nil {
+		return err
+	}
+	at := locate(offset, db.log.size(len(key), len(value)))
+	var buf [keyBuffer]byte
+	id := treeKey(buf[:0], col, key)
+	old, existed := location(0), false
+	db.change(func() {
+		v, ok := db.tree.Set(id, uint64(at))
+		old, existed = location(v), ok
+		db.live += int64(db.log.size(len(key), len(value)))
+	})
+	return db.retire(old, existed, len(key))
+}
+
+// delete appends the record of a delete and takes the key from the index. The
+// turn is held.
+func (db *DB) delete(col byte, key []byte) (existed bool, err error) {
+	var buf [keyBuffer]byte
+	id := treeKey(buf[:0], col, key)
+	old, ok := db.tree.Get(id) // the turn holder alone changes the tree
+	if !ok {
+		return false, nil
+	}
+	if err := db.append(db.encode(opDelete, col, key, nil)); err != nil {
+		return false, err
+	}
+	db.change(func() { db.tree.Delete(id) })
+	return true, db.retire(location(old), true, len(key))
+}
+
+// retire takes a replaced record from the count of live bytes. The turn is held.
+func (db *DB) retire(old location, existed bool, keyLen int) error {
+	if !existed {
+		return nil
+	}
+	size, known := old.size()
+	if !known {
+		n, err := db.log.sizeAt(keyLen, old.offset())
+		if err != nil {
+			return nil // the write is done; the count of dead bytes is a little low
+		}
+		size = n
+	}
+	db.change(func() {
+		db.live -= int64(size)
+		db.replaced += int64(size)
+	})
+	return nil
+}
+
+// append writes encoded records at the end of the log. The turn is held. When it
+// fails the file is cut back to where it ended, so that the write is undone; when
+// the failure is another than a full disk, or the cut fails, it is not known what
+// the file holds, and the store is poisoned.
+func (db *DB) append(b []byte) error {
+	err := db.log.write(b)
+	if err == nil || errors.Is(err, ErrFull) {
+		return err
+	}
+	if cut := db.log.file.Truncate(db.log.end.Load()); cut != nil {
+		return db.poison(errors.Join(err, cut))
+	}
+	if !vfs.IsFull(err) {
+		return db.poison(err)
+	}
+	return err
+}
+
+// maxScratch bounds the memory that the encoding buffer keeps between writes.
+const maxScratch = 1 << 20
+
+// encode returns the record that comes next in the log. The turn is held, until
+// the record is written.
+func (db *DB) encode(op, col byte, key, value []byte) []byte {
+	b := db.log.appendRecord(db.scratch[:0], db.log.end.Load(), op, col, key, value)
+	if cap(b) <= maxScratch {
+		db.scratch = b[:0]
+	}
+	return b
+}
+
+// keyBuffer is the room for a key of the index on the stack of a call.
+const keyBuffer = 1 + 1024
+
+// treeKey appends the key of the index for a column and key: the column's byte
+// comes first, so that columns are ranges of one tree.
+func treeKey(b []byte, col byte, key []byte) []byte {
+	return append(append(b, col), key...)
+}

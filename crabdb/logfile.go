@@ -1,0 +1,136 @@
+package crabdb
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/crabstore/crabstore/crabdb/internal/vfs"
+)
+
+// logFile is an open data file. Whoever reads it holds a reference, so that a
+// compaction or Close can put it aside while scans go on; the last one to let go
+// closes it.
+type logFile struct {
+	layout
+	path string
+	file vfs.File
+	refs atomic.Int64 // starts at 1, the store's own
+	end  atomic.Int64 // where the next record goes; moved by who has the turn
+}
+
+func newLogFile(path string, file vfs.File, sealed bool) *logFile {
+	l := &logFile{layout: layout{sealed}, path: path, file: file}
+	l.refs.Store(1)
+	return l
+}
+
+// acquire takes a reference. It fails when the last one was let go.
+func (l *logFile) acquire() bool {
+	for {
+		n := l.refs.Load()
+		if n == 0 {
+			return false
+		}
+		if l.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+func (l *logFile) release() error {
+	if l.refs.Add(-1) == 0 {
+		return l.file.Close()
+	}
+	return nil
+}
+
+// record reads and checks the record of a put at a place that the index gave for
+// a key. The value is the caller's.
+func (l *logFile) record(col byte, key []byte, at location) (record, error) {
+	b, err := l.bytes(key, at)
+	if err != nil {
+		return record{}, err
+	}
+	r, bad := l.decode(b, at.offset())
+	if bad != "" {
+		return record{}, corrupt(l.path, at.offset(), "%s", bad)
+	}
+	if r.op != opPut || r.col != col || !bytes.Equal(r.key, key) || r.size != len(b) {
+		return record{}, corrupt(l.path, at.offset(), "another record stands where the index has that of column %d key %.80q", col, key)
+	}
+	return r, nil
+}
+
+// bytes reads the whole record of a key into fresh memory.
+func (l *logFile) bytes(key []byte, at location) ([]byte, error) {
+	size, known := at.size()
+	if !known {
+		var err error
+		if size, err = l.sizeAt(len(key), at.offset()); err != nil {
+			return nil, err
+		}
+	}
+	b := make([]byte, size)
+	if err := l.read(b, at.offset()); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// sizeAt reads how long the record at offset is, whose key has keyLen bytes.
+func (l *logFile) sizeAt(keyLen int, offset int64) (int, error) {
+	b := make([]byte, valueAtKey+keyLen+4)
+	if err := l.read(b, offset); err != nil {
+		return 0, err
+	}
+	key, value, _, ok := l.lengths(b)
+	size := l.size(key, value)
+	if !ok || key != keyLen || offset+int64(size) > l.end.Load() {
+		return 0, corrupt(l.path, offset, "the lengths %d and %d are not those of the indexed record", key, value)
+	}
+	return size, nil
+}
+
+// read fills b from offset. A file that ends before is corrupt: it was cut after
+// it had been opened.
+func (l *logFile) read(b []byte, offset int64) error {
+	n, err := l.file.ReadAt(b, offset)
+	switch {
+	case n == len(b):
+		return nil
+	case errors.Is(err, io.EOF):
+		return corrupt(l.path, offset, "the file ends after %d of %d bytes", n, len(b))
+	}
+	return fmt.Errorf("read %s at offset %d: %w", l.path, offset, err)
+}
+
+// write writes b at the end and moves the end. On an error the end stays, and
+// what was written behind it is undone by the caller.
+func (l *logFile) write(b []byte) error {
+	at := l.end.Load()
+	if at+int64(len(b)) > MaxFile {
+		return fmt.Errorf("%w: %s: %d bytes", ErrFull, l.path, at)
+	}
+	if _, err := l.file.WriteAt(b, at); err != nil {
+		return fmt.Errorf("append %d bytes to %s at offset %d: %w", len(b), l.path, at, err)
+	}
+	l.end.Store(at + int64(len(b)))
+	return nil
+}
+
+func (l *logFile) sync() error {
+	if err := l.file.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", l.path, err)
+	}
+	return nil
+}
+
+func (l *logFile) writeHeader(h header) error {
+	if _, err := l.file.WriteAt(h.encode(), 0); err != nil {
+		return fmt.Errorf("write the header of %s: %w", l.path, err)
+	}
+	return nil
+}

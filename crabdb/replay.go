@@ -1,0 +1,291 @@
+package crabdb
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/crabstore/crabstore/crabdb/internal/packtree"
+)
+
+// Recovery says what opening a store found and did. Zero numbers and empty texts
+// mean that there was nothing of the kind.
+type Recovery struct {
+	Snapshot bool   // the index was loaded from the snapshot that the header names
+	Distrust string // why it was not, if there was one
+	Replayed int64  // records that were read from the log besides
+
+	TornAt   int64  // where a tail torn by a crash began
+	Torn     int64  // its length in bytes
+	Reason   string // what was wrong with its first record
+	KeptAs   string // the file beside the store that it was copied to, since it held whole records
+	Leftover int    // files of a compaction cut short that were removed
+
+	Lost []Span // with Options.Salvage: what could not be read
+}
+
+// Span is a stretch of a file, and what is wrong with it.
+type Span struct {
+	Offset int64
+	Length int64
+	Reason string
+}
+
+// loader makes the index of a file: from its snapshot, if that can be trusted,
+// and from the records behind it.
+type loader struct {
+	ctx context.Context
+	walker
+	head    header
+	salvage bool
+
+	tree     *packtree.Tree
+	live     int64
+	upTo     int64 // up to where the log is in the tree
+	trusted  int64 // below it everything was synced: bad bytes there are corruption
+	skipped  bool  // the snapshot that the header names was passed over
+	recovery Recovery
+	parts    []part // of the batch at hand
+}
+
+type part struct {
+	op  byte
+	id  []byte
+	at  location
+	len int
+}
+
+// load builds the index of a file of size bytes.
+func load(ctx context.Context, log *logFile, head header, size int64, salvage bool) (*loader, error) {
+	l := &loader{ctx: ctx, head: head, salvage: salvage, tree: packtree.New(), upTo: headerSize}
+	l.walker = walker{log: log, size: size}
+	log.end.Store(size) // reads are checked against it; set to the end of the log below
+	l.trusted = headerSize
+	if err := l.loadSnapshot(); err != nil {
+		return nil, err
+	}
+	if err := l.replay(); err != nil {
+		return nil, err
+	}
+	log.end.Store(l.upTo)
+	return l, nil
+}
+
+// loadSnapshot tries the snapshot that the header names. A snapshot that cannot
+// be trusted leaves the tree empty, for a replay of everything.
+func (l *loader) loadSnapshot() error {
+	switch {
+	case l.head.damaged && l.log.sealed:
+		l.trusted = l.size // nothing tells what was synced: only a log without a fault will do
+		l.recovery.Distrust = "the header is damaged"
+		return nil
+	case l.head.damaged:
+		l.recovery.Distrust = "the header names an impossible place"
+		return nil
+	case l.head.indexAt == 0:
+		return nil
+	case l.head.watermark() > l.size && l.log.sealed:
+		if !l.salvage {
+			return corrupt(l.log.path, l.size, "the file ends here, and %d bytes were safely written; restore a backup, or open with Salvage", l.head.watermark())
+		}
+		l.recovery.Lost = append(l.recovery.Lost, Span{l.size, l.head.watermark() - l.size, "the file was cut"})
+		return nil
+	case l.head.watermark() > l.size:
+		l.recovery.Distrust = "the file ends inside it"
+		return nil
+	}
+	var reason error
+	var err error
+	if l.log.sealed {
+		l.trusted = l.head.watermark()
+		reason, err = l.loadSealedSnapshot()
+	} else if reason, err = l.loadPlainSnapshot(); reason == nil {
+		l.trusted = l.head.watermark()
+	}
+	l.recovery.Snapshot = reason == nil && err == nil
+	if reason != nil {
+		l.recovery.Distrust = reason.Error()
+	}
+	return err
+}
+
+func (l *loader) loadSealedSnapshot() (reason, err error) {
+	r, bad, err := l.walker.next(l.head.indexAt)
+	switch {
+	case err != nil:
+		return nil, err
+	case bad != "":
+		return fmt.Errorf("%s", bad), nil
+	case r.op != opSnapshot || int64(r.size) != l.head.indexLen:
+		return fmt.Errorf("another record stands at %d", l.head.indexAt), nil
+	}
+	tree, live, covers, reason := decodeSealedSnapshot(r.value, l.head.indexAt)
+	if reason == nil {
+		l.tree, l.live, l.upTo = tree, live, covers
+	}
+	return reason, nil
+}
+
+func (l *loader) loadPlainSnapshot() (reason, err error) {
+	b, err := l.peek(l.head.indexAt, int(l.head.indexLen))
+	if err != nil {
+		return nil, err
+	}
+	tree, reason := decodePlainSnapshot(b, l.head.indexAt)
+	if reason != nil {
+		return reason, nil
+	}
+	sized, live, reason, err := l.measure(tree.View())
+	if reason != nil || err != nil {
+		return reason, err
+	}
+	l.tree, l.live, l.upTo = sized, live, l.head.watermark()
+	return nil, nil
+}
+
+// replay applies the records behind what the tree has, up to the end of the file
+// or the first bytes that are none.
+func (l *loader) replay() error {
+	for l.upTo < l.size {
+		if err := l.interrupted(); err != nil {
+			return err
+		}
+		bad, err := l.step()
+		if err != nil {
+			return err
+		}
+		if bad == "" {
+			continue
+		}
+		if stop, err := l.stop(bad); stop || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step applies what stands at l.upTo and moves on behind it, or says why it is
+// nothing that can.
+func (l *loader) step() (fault, error) {
+	n, bad, err := l.skipSnapshot()
+	if n > 0 || bad != "" || err != nil {
+		l.upTo += n
+		return bad, err
+	}
+	r, bad, err := l.walker.next(l.upTo)
+	if err != nil || bad != "" {
+		return bad, err
+	}
+	if !l.apply(r, l.upTo) {
+		return badShape, nil
+	}
+	l.upTo += int64(r.size)
+	l.recovery.Replayed++
+	return "", nil
+}
+
+// skipSnapshot returns the length of a snapshot in the log that is no record: the
+// one that the header names, when it is not to be trusted, and in a plain file any.
+func (l *loader) skipSnapshot() (int64, fault, error) {
+	if l.upTo == l.head.indexAt && !l.recovery.Snapshot && !l.head.damaged && l.head.watermark() <= l.size {
+		l.skipped = true
+		return l.head.indexLen, "", nil
+	}
+	if l.log.sealed {
+		return 0, "", nil
+	}
+	n, err := l.matchPlainSnapshot(l.upTo, l.tree)
+	if n < 0 {
+		return 0, cutSnapshot, err
+	}
+	return n, "", err
+}
+
+// interrupted looks, now and then, whether who waits for the load still does.
+func (l *loader) interrupted() error {
+	if l.recovery.Replayed%1024 != 0 {
+		return nil
+	}
+	return l.ctx.Err()
+}
+
+// stop says what the bytes at l.upTo, which are no record, mean: a tail that a
+// crash tore, which ends the replay; or corruption, which ends it with an error,
+// or which salvage passes over.
+func (l *loader) stop(bad fault) (bool, error) {
+	at := l.upTo
+	switch {
+	case l.salvage:
+		next, err := l.resync(at + 1)
+		if err == nil {
+			l.recovery.Lost = append(l.recovery.Lost, Span{at, next - at, string(bad)})
+			l.upTo = next
+		}
+		return false, err
+	case l.log.sealed && bad == unknownOp: // its checksum fits, so it was meant
+		return true, fmt.Errorf("%w: %s has a record of an unknown operation at offset %d", ErrVersion, l.log.path, at)
+	case at < l.trusted:
+		return true, corrupt(l.log.path, at, "%s; restore a backup, or open with Salvage to read what is left", bad)
+	}
+	l.recovery.TornAt, l.recovery.Torn, l.recovery.Reason = at, l.size-at, string(bad)
+	return true, nil
+}
+
+// apply changes the tree as a record says. It tells whether a batch was whole.
+func (l *loader) apply(r record, offset int64) bool {
+	if r.op == opSnapshot {
+		return true
+	}
+	l.parts = l.parts[:0]
+	if r.op != opBatch {
+		l.collect(r, offset)
+	} else if !l.log.eachInBatch(r, offset, l.collect) {
+		return false
+	}
+	for _, p := range l.parts {
+		l.applyPart(p)
+	}
+	return true
+}
+
+func (l *loader) collect(r record, offset int64) {
+	l.parts = append(l.parts, part{r.op, treeKey(nil, r.col, r.key), locate(offset, r.size), r.size})
+}
+
+func (l *loader) applyPart(p part) {
+	var old uint64
+	var existed bool
+	if p.op == opPut {
+		old, existed = l.tree.Set(p.id, uint64(p.at))
+		l.live += int64(p.len)
+	} else {
+		old, existed = l.tree.Delete(p.id)
+	}
+	if existed {
+		l.live -= int64(l.sizeOf(location(old), len(p.id)-1))
+	}
+}
+
+// sizeOf returns the size of an indexed record. One that cannot be read counts 0:
+// it is found when its value is asked for.
+func (l *loader) sizeOf(at location, keyLen int) int {
+	n, known := at.size()
+	if !known {
+		n, _ = l.log.sizeAt(keyLen, at.offset())
+	}
+	return n
+}
+
+// holdsRecords tells whether the torn tail holds whole records behind the bytes
+// that tore it. The parts of a batch that is itself torn are none.
+func (l *loader) holdsRecords() (bool, error) {
+	from := l.recovery.TornAt + 1
+	if b, err := l.peek(l.recovery.TornAt, int(min(l.recovery.Torn, recordFrame+batchKey))); err != nil {
+		return false, err
+	} else if l.log.sealed && len(b) == recordFrame+batchKey && b[0] == opBatch && binary.LittleEndian.Uint32(b[2:]) == batchKey {
+		whole := int64(l.log.layout.size(batchKey, 0)) + int64(binary.LittleEndian.Uint32(b[valueAtKey+batchKey:]))
+		from = min(l.recovery.TornAt+whole, l.size)
+	}
+	at, err := l.resync(from)
+	return at < l.size, err
+}

@@ -1,0 +1,164 @@
+package crabdb
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/crabstore/crabstore/crabdb/internal/packtree"
+)
+
+// An index snapshot in a sealed file is a record of op 3. Its value:
+//
+//	kind u8 = 1 | live u64 | covers u64 | repeated { length u32 | leaf }
+//
+// live is how many bytes of the file are records that the index points at; covers
+// is the offset up to which the log is in the index, where a replay begins. It is
+// at or before the snapshot itself, so that encoding an index holds up no
+// writer. The leaves are those of the resident index, byte for byte as package
+// packtree states them, in order; the keys are a column byte and a key, the
+// values a location. A kind that is unknown costs a replay.
+//
+// In a plain file a snapshot is bytes between records, and covers what stands
+// before it:
+//
+//	count u32 | repeated { col u8 | key_len u32 | key | offset u64 }
+const (
+	snapshotKind = 1
+	snapshotHead = 1 + 8 + 8
+)
+
+// encodeSealedSnapshot returns the value of a snapshot record.
+func encodeSealedSnapshot(s *snapshot) ([]byte, error) {
+	size := int64(snapshotHead)
+	for leaf := range s.view.Leaves() {
+		size += 4 + int64(len(leaf))
+	}
+	if size > math.MaxUint32 {
+		return nil, fmt.Errorf("%w: the index of %d keys is %d bytes", ErrBatchTooLarge, s.view.Len(), size)
+	}
+	b := make([]byte, 0, size)
+	b = append(b, snapshotKind)
+	b = binary.LittleEndian.AppendUint64(b, uint64(s.live))
+	b = binary.LittleEndian.AppendUint64(b, uint64(s.end))
+	for leaf := range s.view.Leaves() {
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(leaf)))
+		b = append(b, leaf...)
+	}
+	return b, nil
+}
+
+// decodeSealedSnapshot builds the index from the value of a snapshot record that
+// stands at an offset.
+func decodeSealedSnapshot(b []byte, offset int64) (tree *packtree.Tree, live, covers int64, err error) {
+	if len(b) < snapshotHead || b[0] != snapshotKind {
+		return nil, 0, 0, fmt.Errorf("it is of an unknown kind")
+	}
+	live = int64(binary.LittleEndian.Uint64(b[1:]))
+	covers = int64(binary.LittleEndian.Uint64(b[9:]))
+	if covers < headerSize || covers > offset || live < 0 || live > covers {
+		return nil, 0, 0, fmt.Errorf("it covers %d bytes, %d of them live, and stands at %d", covers, live, offset)
+	}
+	builder := packtree.NewBuilder()
+	for b = b[snapshotHead:]; len(b) > 0; {
+		if len(b) < 4 || int64(binary.LittleEndian.Uint32(b)) > int64(len(b)-4) {
+			return nil, 0, 0, fmt.Errorf("a leaf ends outside it")
+		}
+		n := 4 + int(binary.LittleEndian.Uint32(b))
+		if err := builder.AddLeaf(bytes.Clone(b[4:n])); err != nil {
+			return nil, 0, 0, err
+		}
+		b = b[n:]
+	}
+	return builder.Finish(), live, covers, nil
+}
+
+// encodePlainSnapshot returns a snapshot of a plain file.
+func encodePlainSnapshot(s *snapshot) ([]byte, error) {
+	if int64(s.view.Len()) > math.MaxUint32 {
+		return nil, fmt.Errorf("%w: the index has %d keys", ErrBatchTooLarge, s.view.Len())
+	}
+	b := binary.LittleEndian.AppendUint32(nil, uint32(s.view.Len()))
+	for c, ok := first(s.view); ok; ok = c.Next() {
+		b = appendPlainEntry(b, c)
+	}
+	return b, nil
+}
+
+func first(v packtree.View) (*packtree.Cursor, bool) {
+	c := v.Cursor()
+	return c, c.Seek(nil)
+}
+
+func appendPlainEntry(b []byte, c *packtree.Cursor) []byte {
+	id := c.Key()
+	b = append(b, id[0])
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(id)-1))
+	b = append(b, id[1:]...)
+	return binary.LittleEndian.AppendUint64(b, uint64(location(c.Value()).offset()))
+}
+
+// decodePlainSnapshot builds the index from the bytes of a snapshot that stands
+// at an offset. The sizes of the records are not in it.
+func decodePlainSnapshot(b []byte, offset int64) (*packtree.Tree, error) {
+	const least = 1 + 4 + 8
+	if len(b) < 4 || int64(binary.LittleEndian.Uint32(b)) > int64(len(b)-4)/least {
+		return nil, fmt.Errorf("its count is more than it has room for")
+	}
+	count := int(binary.LittleEndian.Uint32(b))
+	builder := packtree.NewBuilder()
+	b = b[4:]
+	for range count {
+		if len(b) < least {
+			return nil, fmt.Errorf("it ends inside an entry")
+		}
+		key := int64(binary.LittleEndian.Uint32(b[1:]))
+		if key > MaxKey || least+key > int64(len(b)) {
+			return nil, fmt.Errorf("an entry has a key of %d bytes", key)
+		}
+		id := treeKey(nil, b[0], b[5:5+key])
+		at := binary.LittleEndian.Uint64(b[5+key:])
+		if at < headerSize || at >= uint64(offset) {
+			return nil, fmt.Errorf("an entry points at %d, and it stands at %d", at, offset)
+		}
+		if err := builder.Add(id, uint64(locate(int64(at), unknownSize))); err != nil {
+			return nil, err
+		}
+		b = b[least+key:]
+	}
+	if len(b) > 0 {
+		return nil, fmt.Errorf("%d bytes are behind its last entry", len(b))
+	}
+	return builder.Finish(), nil
+}
+
+// matchPlainSnapshot compares what stands at an offset of a plain file with the
+// snapshot that the index, as it is there, would give. A crash in the middle of a
+// checkpoint leaves one, whole or in part, that no header names; read as records
+// it would be garbage, or, worse, a record by luck. It returns its length when it
+// is whole, and -1 when the file ends inside it.
+func (w *walker) matchPlainSnapshot(offset int64, tree *packtree.Tree) (int64, error) {
+	if tree.Len() == 0 || w.size-offset < 4 {
+		return 0, nil // too little to tell a snapshot from a torn record, which is cut all the same
+	}
+	b, err := w.peek(offset, 4)
+	if err != nil || int64(binary.LittleEndian.Uint32(b)) != int64(tree.Len()) {
+		return 0, err
+	}
+	at := offset + 4
+	var want []byte
+	for c, ok := first(tree.View()); ok; ok = c.Next() {
+		want = appendPlainEntry(want[:0], c)
+		n := min(int64(len(want)), w.size-at)
+		got, err := w.peek(at, int(n))
+		if err != nil || !bytes.Equal(got, want[:n]) {
+			return 0, err
+		}
+		if n < int64(len(want)) {
+			return -1, nil
+		}
+		at += n
+	}
+	return at - offset, nil
+}
