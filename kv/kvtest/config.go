@@ -40,14 +40,11 @@ const defaultPatience = time.Minute
 // Run tests that the store keeps every promise of kv. The tests run one after the
 // other; the one about goroutines counts those of the whole process, so other
 // tests should not run at the same time.
-func Run(t *testing.T, c Config) {
-	if c.MaxValue == 0 {
-		c.MaxValue = kv.MaxValueSize
-	}
-	if c.patience == 0 {
-		c.patience = defaultPatience
-	}
-	for _, p := range promises() {
+func Run(t *testing.T, c Config) { run(t, c, promises()) }
+
+func run(t *testing.T, c Config, all []promise) {
+	c = c.withDefaults()
+	for _, p := range all {
 		if p.skip(c) {
 			continue
 		}
@@ -56,6 +53,16 @@ func Run(t *testing.T, c Config) {
 			t.Run("InTransaction/"+p.name, func(t *testing.T) { p.inTransaction(newFixture(t, c)) })
 		}
 	}
+}
+
+func (c Config) withDefaults() Config {
+	if c.MaxValue == 0 {
+		c.MaxValue = kv.MaxValueSize
+	}
+	if c.patience == 0 {
+		c.patience = defaultPatience
+	}
+	return c
 }
 
 // errRollBack ends a transaction whose writes are not wanted.

@@ -95,7 +95,7 @@ func (f *fixture) keys(prefix string) []string {
 func (f *fixture) wantKeys(prefix string, want ...string) {
 	f.Helper()
 	if got := f.keys(prefix); !slices.Equal(got, want) {
-		f.Fatalf("ScanKeys %.40q: got %.200q, want %.200q", prefix, got, want)
+		f.Fatalf("ScanKeys %.40q: got %s, want %s", prefix, brief(got), brief(want))
 	}
 }
 
@@ -111,7 +111,7 @@ func (f *fixture) wantEmpty() {
 	f.Helper()
 	for _, c := range kv.Columns() {
 		if got := f.collectKeys(f.store.ScanKeys(f.ctx, c, nil)); len(got) > 0 {
-			f.Fatalf("%s holds %.200q, want nothing", c, got)
+			f.Fatalf("%s holds %s, want nothing", c, brief(got))
 		}
 	}
 }
@@ -148,7 +148,7 @@ func (f *fixture) scan(prefix string) []entry {
 func (f *fixture) wantScan(prefix string, want ...entry) {
 	f.Helper()
 	if got := f.scan(prefix); !slices.Equal(got, want) {
-		f.Fatalf("Scan %.40q: got %.200q, want %.200q", prefix, got, want)
+		f.Fatalf("Scan %.40q: got %s, want %s", prefix, brief(got), brief(want))
 	}
 }
 
@@ -210,6 +210,15 @@ func (f *fixture) wait(event <-chan struct{}, what string) {
 	case <-limit.C:
 		f.Fatalf("%s: still waiting after %v", what, f.patience)
 	}
+}
+
+// brief prints the first of many.
+func brief[T any](all []T) string {
+	const some = 12
+	if len(all) <= some {
+		return fmt.Sprintf("%.40q", all)
+	}
+	return fmt.Sprintf("%.40q and so on, %d in all", all[:some], len(all))
 }
 
 // pick returns n, or a tenth of it in a short run.

@@ -3,6 +3,7 @@ package kvtest
 import (
 	"errors"
 	"io"
+	"slices"
 
 	"pgregory.net/rapid"
 
@@ -265,12 +266,7 @@ func (h *history) reopen() {
 
 func (h *history) same(got, want []entry, what string, c kv.Column, prefix string) {
 	h.Helper()
-	if len(got) != len(want) {
-		h.Fatalf("%s of %s, prefix %q: got %.200q, want %.200q", what, c, prefix, got, want)
-	}
-	for i := range got {
-		if got[i] != want[i] {
-			h.Fatalf("%s of %s, prefix %q: entry %d is %.80q, want %.80q", what, c, prefix, i, got[i], want[i])
-		}
+	if !slices.Equal(got, want) {
+		h.Fatalf("%s of %s, prefix %q: got %s, want %s", what, c, prefix, brief(got), brief(want))
 	}
 }

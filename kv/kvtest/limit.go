@@ -10,7 +10,7 @@ func limitPromises() []promise {
 	return []promise{
 		{name: "LongestKey", test: longestKey, everywhere: true},
 		{name: "KeysBeyondTheLimitsAreRefused", test: keysBeyondTheLimitsAreRefused, everywhere: true},
-		{name: "ValuesBeyondTheLimitAreRefused", test: valuesBeyondTheLimitAreRefused, everywhere: true},
+		{name: "ValuesBeyondTheLimitAreRefused", test: valuesBeyondTheLimitAreRefused},
 		{name: "B05_LargeUpdates", test: largeUpdates},
 	}
 }
@@ -59,6 +59,8 @@ func keysBeyondTheLimitsAreRefused(f *fixture) {
 	f.wantScan(string(repeat('k', kv.MaxKeySize+1))) // a prefix has no limit: nothing lies below this one
 }
 
+// valuesBeyondTheLimitAreRefused allows a store with a lower limit than others to
+// refuse a value only when it commits.
 func valuesBeyondTheLimitAreRefused(f *fixture) {
 	f.put("there", "before")
 	sizes := []int{kv.MaxValueSize + 1}
@@ -66,10 +68,20 @@ func valuesBeyondTheLimitAreRefused(f *fixture) {
 		sizes = append(sizes, f.MaxValue+1)
 	}
 	for _, size := range sizes {
-		value := make([]byte, size) // never touched, so it takes no memory
+		value := make([]byte, size) // never touched, so that it takes no memory
 		for _, key := range []string{"there", "new"} {
 			f.wantError(f.store.Put(f.ctx, col, []byte(key), value), kv.ErrValueTooLarge, "Put of %d bytes", size)
+			err := kv.Update(f.ctx, f.store, func(tx kv.KVStorage) error {
+				f.on(tx).put("first", "")
+				return tx.Put(f.ctx, col, []byte(key), value)
+			})
+			f.wantError(err, kv.ErrValueTooLarge, "Update with a Put of %d bytes", size)
 		}
+		f.update(func(tx *fixture) {
+			if size > kv.MaxValueSize {
+				tx.wantError(tx.store.Put(tx.ctx, col, []byte("new"), value), kv.ErrValueTooLarge, "Put of %d bytes", size)
+			}
+		})
 	}
 	f.wantScan("", entry{"there", "before"})
 	f.put("there", "after")

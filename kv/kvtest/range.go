@@ -20,8 +20,8 @@ func (f *fixture) wantRange(c kv.Column, all []entry, r kv.Range) {
 	f.Helper()
 	got, want := f.collect(kv.ScanRange(f.ctx, f.store, c, r)), brute(all, r)
 	if !slices.Equal(got, want) {
-		f.Fatalf("ScanRange of %s, prefix %.40q, after %.40q (nil: %v), reverse %v, keys only %v:\ngot  %.300q\nwant %.300q",
-			c, r.Prefix, r.After, r.After == nil, r.Reverse, r.KeysOnly, got, want)
+		f.Fatalf("ScanRange of %s, prefix %.40q, after %.40q (nil: %v), reverse %v, keys only %v:\ngot  %s\nwant %s",
+			c, r.Prefix, r.After, r.After == nil, r.Reverse, r.KeysOnly, brief(got), brief(want))
 	}
 }
 

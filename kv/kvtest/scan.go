@@ -125,7 +125,7 @@ func (f *fixture) pulledInTurn(keys []string) {
 // longScans has enough entries for every way in which a store fetches them in
 // parts, and looks for one missed or doubled where the parts meet.
 func longScans(f *fixture) {
-	n := pick(20_000)
+	n := pick(5000)
 	keys, want := ascending(n, numbered)
 	f.fill(n, numbered)
 	f.wantKeys("key/", keys...)
