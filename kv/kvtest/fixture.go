@@ -213,7 +213,7 @@ func (f *fixture) wait(event <-chan struct{}, what string) {
 }
 
 // brief prints the first of many.
-func brief[T any](all []T) string {
+func brief[T string | entry](all []T) string {
 	const some = 12
 	if len(all) <= some {
 		return fmt.Sprintf("%.40q", all)

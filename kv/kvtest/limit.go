@@ -77,11 +77,6 @@ func valuesBeyondTheLimitAreRefused(f *fixture) {
 			})
 			f.wantError(err, kv.ErrValueTooLarge, "Update with a Put of %d bytes", size)
 		}
-		f.update(func(tx *fixture) {
-			if size > kv.MaxValueSize {
-				tx.wantError(tx.store.Put(tx.ctx, col, []byte("new"), value), kv.ErrValueTooLarge, "Put of %d bytes", size)
-			}
-		})
 	}
 	f.wantScan("", entry{"there", "before"})
 	f.put("there", "after")
