@@ -1,29 +1,167 @@
 package sessions
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/textsearch"
 )
 
-// Fault is one thing in which a session's content and indexes do not agree.
+// Fault is one thing in which content and indexes do not agree, or that cannot be
+// read.
 type Fault struct {
-	Handle string `json:"handle"`
+	Handle string `json:"handle,omitempty"` // empty when it is of no session that exists
 	What   string `json:"what"`
 }
 
-func (f Fault) String() string { return "session " + f.Handle + ": " + f.What }
-
-// Check compares content and indexes of a session, or of all sessions when handle
-// is empty, and returns what does not agree: none means that all does. The error
-// is that of a store that could not be read.
-func Check(ctx context.Context, s kv.KVStorage, handle string) ([]Fault, error) {
-	return nil, nil
+// String returns the fault as a sentence.
+func (f Fault) String() string {
+	if f.Handle == "" {
+		return f.What
+	}
+	return fmt.Sprintf("session %s: %s", f.Handle, f.What)
 }
 
-// Reindex makes the indexes of a session, or of all sessions when handle is empty,
-// again from the content, each session in one commit, and removes what they have
-// of sessions that are no more. It returns how many sessions it made anew.
-func Reindex(ctx context.Context, s kv.KVStorage, handle string) (int, error) {
-	return 0, nil
+// Check compares content and indexes of a session, or of all sessions when handle
+// is empty, and returns what is wrong: nothing, when all is well. It changes
+// nothing. What it finds of indexes and counts, Reindex puts right. The error is
+// that of a store that could not be read.
+//
+// Content that nothing reaches, as an interrupted append leaves it on a store
+// without transactions, is no fault.
+func Check(ctx context.Context, s kv.KVStorage, handle string) ([]Fault, error) {
+	c := checker{ctx: ctx}
+	err := kv.View(ctx, s, func(tx kv.KVStorage) error {
+		c.s = tx
+		if handle != "" {
+			return c.session(handle)
+		}
+		return c.all()
+	})
+	return c.faults, err
+}
+
+// checker looks at a store that does not change.
+type checker struct {
+	ctx    context.Context
+	s      kv.KVStorage
+	faults []Fault
+}
+
+func (c *checker) fault(handle, format string, args ...any) {
+	c.faults = append(c.faults, Fault{handle, fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) all() error {
+	for handle, err := range allHandles(c.ctx, c.s) {
+		if err == nil {
+			err = c.session(handle)
+		}
+		if err != nil && !errors.Is(err, kv.ErrNotFound) {
+			return err
+		}
+	}
+	if err := c.compare("", func(b *Batch) error { return b.sweep(c.ctx) }); err != nil {
+		return err
+	}
+	report, err := textsearch.Check(c.ctx, c.s, TextIndex)
+	if err != nil {
+		return err
+	}
+	for _, f := range report.Faults {
+		c.fault("", "text index: %s", f)
+	}
+	return nil
+}
+
+func (c *checker) session(handle string) error {
+	meta, err := loadMeta(c.ctx, c.s, handle)
+	if errors.Is(err, kv.ErrCorrupt) {
+		c.fault(handle, "%v", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, step := range []func(*Meta) error{c.messages, c.events, c.marker} {
+		if err := step(&meta); err != nil {
+			return err
+		}
+	}
+	return c.compare(handle, func(b *Batch) error { return b.reindex(c.ctx, handle) })
+}
+
+func (c *checker) messages(meta *Meta) error {
+	var failed error
+	yieldMessages(c.ctx, c.s, messagePrefix(c.s, meta.Handle), Range{Before: meta.NextIndex}, func(_ Message, err error) bool {
+		switch {
+		case errors.Is(err, kv.ErrCorrupt):
+			c.fault(meta.Handle, "%v", err)
+		case err != nil:
+			failed = err
+		}
+		return failed == nil
+	})
+	return failed
+}
+
+func (c *checker) events(meta *Meta) error {
+	next := 1
+	for e, err := range Events(c.ctx, c.s, meta.Handle, 0) {
+		if errors.Is(err, kv.ErrCorrupt) {
+			c.fault(meta.Handle, "%v", err)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if e.Seq != next {
+			c.fault(meta.Handle, "event %d is followed by event %d", next-1, e.Seq)
+		}
+		next = e.Seq + 1
+	}
+	if next != meta.LastSeq+1 {
+		c.fault(meta.Handle, "the last event is %d and not %d", next-1, meta.LastSeq)
+	}
+	return nil
+}
+
+func (c *checker) marker(meta *Meta) error {
+	if meta.Boundary < 0 || meta.Boundary > meta.NextIndex {
+		c.fault(meta.Handle, "the boundary is %d and the next message %d", meta.Boundary, meta.NextIndex)
+	}
+	marked, err := kv.Has(c.ctx, c.s, kv.Session, archiveKey(c.s, meta.Handle))
+	if err == nil && !marked && meta.Boundary > 0 {
+		c.fault(meta.Handle, "the boundary is %d and no summary stands for what is before it", meta.Boundary)
+	}
+	return err
+}
+
+// compare does something above the store, and finds a fault wherever that would
+// change it: whatever makes an index anew finds nothing to change in a good one.
+func (c *checker) compare(handle string, anew func(*Batch) error) error {
+	above := kv.NewOverlay(c.s)
+	defer above.Close()
+	if err := Update(c.ctx, above, anew); err != nil {
+		return err
+	}
+	for _, change := range above.Changes() {
+		stored, err := c.s.Get(c.ctx, change.Column, change.Key)
+		switch {
+		case errors.Is(err, kv.ErrNotFound):
+			if !change.Delete {
+				c.fault(handle, "missing in column %s: %s", change.Column, change.Key)
+			}
+		case err != nil:
+			return err
+		case change.Delete:
+			c.fault(handle, "too much in column %s: %s", change.Column, change.Key)
+		case !bytes.Equal(stored, change.Value):
+			c.fault(handle, "not as the content says in column %s: %s", change.Column, change.Key)
+		}
+	}
+	return nil
 }

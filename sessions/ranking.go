@@ -4,6 +4,7 @@ import "github.com/crabstore/crabstore/kv"
 
 // Ranking is the numbers by which sessions are found. Weights multiply the score
 // of what matched and are applied when it is indexed: after changing one, Reindex.
+// The zero value of each number means its default.
 type Ranking struct {
 	User      float64 // weight of what a user says
 	ToolCall  float64 // weight of an assistant's message that calls tools and says nothing
@@ -26,14 +27,24 @@ func DefaultRanking() Ranking {
 	}
 }
 
-// Ranked is a store that has its own numbers for finding sessions.
+// Ranked is a store that has its own numbers for finding sessions. A wrapper that
+// sets them hands them on to its transactions, as kv.InRealm does the realm.
 type Ranked interface {
 	SessionRanking() Ranking
 }
 
 func rankingOf(s kv.KVStorage) Ranking {
-	if r, ok := kv.As[Ranked](s); ok {
-		return r.SessionRanking()
+	def := DefaultRanking()
+	t, ok := kv.As[Ranked](s)
+	if !ok {
+		return def
 	}
-	return DefaultRanking()
+	r := t.SessionRanking()
+	return Ranking{
+		User: orDefault(r.User, def.User), ToolCall: orDefault(r.ToolCall, def.ToolCall),
+		Assistant: orDefault(r.Assistant, def.Assistant),
+		Title:     orDefault(r.Title, def.Title), Summary: orDefault(r.Summary, def.Summary),
+		Candidates: orDefault(r.Candidates, def.Candidates), Hits: orDefault(r.Hits, def.Hits),
+		Window: orDefault(r.Window, def.Window), Snippet: orDefault(r.Snippet, def.Snippet),
+	}
 }

@@ -41,6 +41,11 @@ func (b *Batch) Create(ctx context.Context, m Meta) (Meta, error) {
 	case !errors.Is(err, kv.ErrNotFound):
 		return Meta{}, err
 	}
+	// On a store without transactions, an interrupted commit may have left content
+	// of a session that never was.
+	if err := b.deleteContent(ctx, m.Handle); err != nil {
+		return Meta{}, err
+	}
 	d := b.hold(m, nil)
 	d.touch()
 	return d.now, nil

@@ -1,9 +1,83 @@
 package sessions
 
-import "context"
+import (
+	"context"
+	"iter"
+	"strings"
 
-func (b *Batch) flushText(ctx context.Context) error { return nil }
+	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/textsearch"
+)
 
-func (b *Batch) dropText(ctx context.Context, handle string) error { return nil }
+// flushText writes the documents that were held back. Their content is written:
+// an index entry never points at what is not there.
+func (b *Batch) flushText(ctx context.Context) error {
+	if len(b.docs) == 0 {
+		return nil
+	}
+	text, err := textsearch.NewBatch(ctx, b.tx, TextIndex)
+	if err != nil {
+		return err
+	}
+	for _, d := range b.docs {
+		if d.text == "" {
+			_, err = text.Drop(ctx, d.key)
+		} else {
+			err = text.Put(ctx, d.key, d.text, d.weight)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	b.docs = nil
+	clear(b.docAt)
+	return text.Flush(ctx)
+}
 
-func (b *Batch) dropMessageText(ctx context.Context, d *draft, gone []int) error { return nil }
+// dropText takes a session out of the text index.
+func (b *Batch) dropText(ctx context.Context, handle string) error {
+	prefix := docsOf(handle)
+	b.unindex(func(key string) bool { return strings.HasPrefix(key, prefix) })
+	_, err := textsearch.DropPrefix(ctx, b.tx, TextIndex, prefix)
+	return err
+}
+
+// dropMessageText takes messages of a session out of the text index.
+func (b *Batch) dropMessageText(ctx context.Context, d *draft, indices []int) error {
+	gone := make(map[string]bool, len(indices))
+	for _, i := range indices {
+		gone[messageDoc(d.now.Handle, i)] = true
+	}
+	b.unindex(func(key string) bool { return gone[key] })
+	text, err := textsearch.NewBatch(ctx, b.tx, TextIndex)
+	if err != nil {
+		return err
+	}
+	for key := range gone {
+		if _, err := text.Drop(ctx, key); err != nil {
+			return err
+		}
+	}
+	return text.Flush(ctx)
+}
+
+// docKeys yields the keys of the documents in the text index that begin with a
+// prefix. It reads the index where the table of keys in the design has it.
+func docKeys(ctx context.Context, s kv.KVStorage, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		root := kv.Prefix(s, "idx", "text", TextIndex, "doc")
+		for key, err := range s.ScanKeys(ctx, kv.Text, kv.AppendPart(root, prefix)) {
+			var parts []string
+			if err == nil {
+				_, parts, err = kv.Split(key)
+			}
+			if err != nil {
+				yield("", err)
+				return
+			}
+			if !yield(parts[len(parts)-1], nil) {
+				return
+			}
+		}
+	}
+}
