@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/textsearch/internal/analysis"
@@ -21,18 +20,21 @@ const (
 func validWeight(w float64) bool { return w >= MinWeight && w <= MaxWeight }
 
 // Batch indexes and drops many documents of one index within one transaction. It
-// reads and writes the statistics of the index once. It is not safe for
-// concurrent use, and lives no longer than its transaction.
+// reads and writes the statistics once, and writes postings in the order of their
+// keys. It is not safe for concurrent use, and lives no longer than its
+// transaction.
+//
+// What it holds back is written by Flush: until then a search in the same
+// transaction does not see it, and a transaction whose batch was not flushed must
+// not commit.
 type Batch struct {
 	tx       kv.KVStorage
 	layout   layout
 	analyzer *analysis.Analyzer
 	stats    stats
 
-	stems   map[string]bool // terms whose stem was written in this batch
+	pending pending
 	gone    map[string]bool // terms that some document has no longer
-	index   map[string]int  // of the document at hand: where its terms lie in terms
-	terms   []termCount
 	key     []byte
 	value   []byte
 	changed bool
@@ -53,14 +55,11 @@ func NewBatch(ctx context.Context, tx kv.KVStorage, ix string) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Batch{
-		tx: tx, layout: l, analyzer: a, stats: st,
-		stems: map[string]bool{}, gone: map[string]bool{}, index: map[string]int{},
-	}, nil
+	return &Batch{tx: tx, layout: l, analyzer: a, stats: st, pending: newPending(), gone: map[string]bool{}}, nil
 }
 
 // Put indexes text under key, in place of what was there, as the function Put
-// does. The statistics are not written before Flush.
+// does.
 func (b *Batch) Put(ctx context.Context, key, text string, weight float64) error {
 	if err := b.layout.checkKey(key); err != nil {
 		return err
@@ -72,20 +71,17 @@ func (b *Batch) Put(ctx context.Context, key, text string, weight float64) error
 	if err != nil {
 		return err
 	}
-	d := b.analyze(text, weight)
+	d := b.pending.record(b.analyzer.Tokens(text), weight)
 	if old != nil {
 		b.stats.remove(old)
 		if err := b.removePostings(ctx, key, old); err != nil {
 			return err
 		}
 	}
-	b.stats.add(d)
-	b.changed = true
 	return b.write(ctx, key, d)
 }
 
-// Drop removes the document under key and tells whether there was one. The
-// statistics are not written before Flush.
+// Drop removes the document under key and tells whether there was one.
 func (b *Batch) Drop(ctx context.Context, key string) (existed bool, err error) {
 	if b.layout.checkKey(key) != nil {
 		return false, nil // no document can be called that
@@ -94,7 +90,7 @@ func (b *Batch) Drop(ctx context.Context, key string) (existed bool, err error) 
 	if old == nil || err != nil {
 		return false, err
 	}
-	clear(b.index)
+	b.pending.begin() // a document without terms
 	if err := b.removePostings(ctx, key, old); err != nil {
 		return false, err
 	}
@@ -104,11 +100,13 @@ func (b *Batch) Drop(ctx context.Context, key string) (existed bool, err error) 
 	return b.tx.Delete(ctx, kv.Text, b.key)
 }
 
-// Flush writes what the batch holds. Without it the index disagrees with its
-// statistics, so a transaction whose batch is not flushed must not commit.
+// Flush writes what the batch holds back. It can go on being used.
 func (b *Batch) Flush(ctx context.Context) error {
 	if !b.changed {
 		return nil
+	}
+	if err := b.writePending(ctx); err != nil {
+		return err
 	}
 	if err := b.dropStems(ctx); err != nil {
 		return err
@@ -117,8 +115,14 @@ func (b *Batch) Flush(ctx context.Context) error {
 	return b.stats.store(ctx, b.tx, &b.layout)
 }
 
-// load returns the record of a document, nil when there is none.
+// load returns the record of a document, nil when there is none. Postings of it
+// that are held back are written first, so that all of them can be deleted.
 func (b *Batch) load(ctx context.Context, key string) (*record, error) {
+	if b.pending.holds(key) {
+		if err := b.writePending(ctx); err != nil {
+			return nil, err
+		}
+	}
 	b.key = b.layout.appendDoc(b.key[:0], key)
 	data, err := b.tx.Get(ctx, kv.Text, b.key)
 	if errors.Is(err, kv.ErrNotFound) {
@@ -134,28 +138,11 @@ func (b *Batch) load(ctx context.Context, key string) (*record, error) {
 	return d, nil
 }
 
-// analyze returns the record of a text. It shares memory with the text, and with
-// the batch until the next call. Afterwards b.index holds its terms.
-func (b *Batch) analyze(text string, weight float64) *record {
-	tokens := b.analyzer.Tokens(text)
-	clear(b.index)
-	b.terms = b.terms[:0]
-	for _, t := range tokens {
-		if i, ok := b.index[t.Term]; ok {
-			b.terms[i].frequency++
-			continue
-		}
-		b.index[t.Term] = len(b.terms)
-		b.terms = append(b.terms, termCount{t.Term, 1})
-	}
-	return &record{uint64(analysis.Length(tokens)), weight, b.terms}
-}
-
-// removePostings deletes the postings of old but for the terms in b.index, which
-// are written anew.
+// removePostings deletes the postings of old but for those that the document at
+// hand has too, which are written anew.
 func (b *Batch) removePostings(ctx context.Context, key string, old *record) error {
 	for _, t := range old.terms {
-		if _, stays := b.index[t.term]; stays {
+		if b.pending.has(t.term) {
 			continue
 		}
 		b.gone[t.term] = true
@@ -171,32 +158,49 @@ func (b *Batch) postingKey(term, key string) []byte {
 	return b.key
 }
 
-// write writes a document: its record, so that every posting is listed, the stems
-// of its terms and its postings.
+// write writes the record of a document, so that its postings are listed before
+// they are written, and holds those back.
 func (b *Batch) write(ctx context.Context, key string, d *record) error {
+	b.stats.add(d)
+	b.changed = true
 	b.key, b.value = b.layout.appendDoc(b.key[:0], key), d.append(b.value[:0])
 	if err := b.tx.Put(ctx, kv.Text, b.key, b.value); err != nil {
 		return err
 	}
-	for _, t := range d.terms {
-		if err := b.writeStem(ctx, t.term); err != nil {
-			return err
-		}
-		b.value = d.posting(t).append(b.value[:0])
-		if err := b.tx.Put(ctx, kv.Text, b.postingKey(t.term, key), b.value); err != nil {
-			return err
-		}
+	b.pending.hold(key, d)
+	if b.pending.full() {
+		return b.writePending(ctx)
 	}
 	return nil
 }
 
-// writeStem writes that term is in use, where it has another stem than itself.
+// writePending writes the postings held back, term by term, and before those of a
+// term that it is in use.
+func (b *Batch) writePending(ctx context.Context) error {
+	last := -1
+	for _, p := range b.pending.sorted() {
+		term, d := b.pending.terms[p.term].text, &b.pending.docs[p.doc]
+		if p.term != last {
+			last = p.term
+			if err := b.writeStem(ctx, term); err != nil {
+				return err
+			}
+		}
+		b.value = posting{p.frequency, d.length, d.weight}.append(b.value[:0])
+		if err := b.tx.Put(ctx, kv.Text, b.postingKey(term, d.key), b.value); err != nil {
+			return err
+		}
+	}
+	b.pending.release()
+	return nil
+}
+
+// writeStem writes that a term is in use, where it has another stem than itself.
 func (b *Batch) writeStem(ctx context.Context, term string) error {
 	stem := b.analyzer.Stem(term)
-	if stem == term || b.stems[term] {
+	if stem == term {
 		return nil
 	}
-	b.stems[strings.Clone(term)] = true
 	b.key = b.layout.appendStem(b.key[:0], stem, term)
 	return b.tx.Put(ctx, kv.Text, b.key, nil)
 }
@@ -219,7 +223,6 @@ func (b *Batch) dropStems(ctx context.Context) error {
 		if _, err := b.tx.Delete(ctx, kv.Text, b.key); err != nil {
 			return err
 		}
-		delete(b.stems, term)
 	}
 	clear(b.gone)
 	return nil

@@ -226,7 +226,10 @@ func (b *Batch) rebuild(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%w of document %q: index its content again", err, key)
 		}
-		b.stats.add(d)
+		b.pending.begin()
+		for _, t := range d.terms {
+			b.pending.count(t.term, t.frequency)
+		}
 		if err := b.write(ctx, key, d); err != nil {
 			return err
 		}

@@ -57,7 +57,7 @@ const (
 	exactBonus = 0.2
 	// partsWeight is what the parts of a compound count together, against 1 for the
 	// whole, so that the whole ranks first wherever it is.
-	partsWeight = 0.25
+	partsWeight = 0.5
 )
 
 // way is how a term is looked up.
