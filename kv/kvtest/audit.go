@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
-	"sync/atomic"
 
 	"github.com/crabstore/crabstore/kv"
 )
@@ -20,26 +19,17 @@ func readersSeeWholeUpdates(f *fixture) {
 	}
 	f.put("token/0", "")
 	const writers, readers = 3, 3
-	var writing atomic.Int32
-	writing.Store(writers)
 	moves := pick(200)
-	f.together(writers+readers, func(i int) error {
-		if i < writers {
-			defer writing.Add(-1)
+	f.readWhileWriting(writers, readers,
+		func(int) error {
 			for range moves {
 				if err := kv.Update(f.ctx, f.store, func(tx kv.KVStorage) error { return move(f.ctx, tx) }); err != nil {
 					return err
 				}
 			}
 			return nil
-		}
-		for writing.Load() > 0 {
-			if err := audits()[i-writers](f.ctx, f.store); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+		},
+		func(i int) error { return audits()[i](f.ctx, f.store) })
 	f.must(auditByGet(f.ctx, f.store), "at the end")
 }
 

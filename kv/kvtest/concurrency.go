@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/crabstore/crabstore/kv"
@@ -89,6 +90,33 @@ func sameAs(f *fixture, prefix string, m map[string]string) error {
 	return nil
 }
 
+// readWhileWriting runs writers, and readers that read over and over: for the
+// first time before a writer begins, and for the last when all have ended.
+func (f *fixture) readWhileWriting(writers, readers int, write, read func(i int) error) {
+	f.Helper()
+	var reading sync.WaitGroup
+	reading.Add(readers)
+	var writing atomic.Int32
+	writing.Store(int32(writers))
+	f.together(writers+readers, func(i int) error {
+		if i < writers {
+			defer writing.Add(-1)
+			reading.Wait()
+			return write(i)
+		}
+		i -= writers
+		err := read(i)
+		reading.Done()
+		for err == nil && writing.Load() > 0 {
+			err = read(i)
+		}
+		if err != nil {
+			return err
+		}
+		return read(i)
+	})
+}
+
 // scansSeeAPrefixOfHistory has writers each put their keys one after the other,
 // in an order that is not the order of the scan. A scan sees the store at one
 // moment, so of each writer it sees the first so many, and two scans one after
@@ -97,43 +125,38 @@ func scansSeeAPrefixOfHistory(f *fixture) {
 	const writers, readers = 3, 3
 	n := pick(400)
 	order := rand.Perm(n)
-	var writing atomic.Int32
-	writing.Store(writers)
-	f.together(writers+readers, func(i int) error {
-		if i >= writers {
-			return readHistory(f, order, writers, &writing)
-		}
-		defer writing.Add(-1)
-		for step, at := range order {
-			key := fmt.Appendf(nil, "%d/%06d", i, at)
-			if err := f.store.Put(f.ctx, col, key, strconv.AppendInt(nil, int64(step), 10)); err != nil {
-				return err
+	var before [readers][writers]int // how many steps of each writer a reader saw last
+	f.readWhileWriting(writers, readers,
+		func(i int) error {
+			for step, at := range order {
+				key := fmt.Appendf(nil, "%d/%06d", i, at)
+				if err := f.store.Put(f.ctx, col, key, strconv.AppendInt(nil, int64(step), 10)); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		},
+		func(i int) error { return readHistory(f, before[i][:]) })
 	if got := len(f.keys("")); got != writers*n {
 		f.Fatalf("%d keys, want %d", got, writers*n)
 	}
 }
 
-func readHistory(f *fixture, order []int, writers int, writing *atomic.Int32) error {
-	before := make([]int, writers)
-	for writing.Load() > 0 {
-		now, err := stepsSeen(f, writers)
-		if err != nil {
-			return err
+// readHistory makes one scan, and compares it with the one before.
+func readHistory(f *fixture, before []int) error {
+	now, err := stepsSeen(f, len(before))
+	if err != nil {
+		return err
+	}
+	for w, steps := range now {
+		slices.Sort(steps)
+		if n := len(steps); n > 0 && steps[n-1] != n-1 {
+			return fmt.Errorf("a scan sees step %d of writer %d, and %d of the %d before it", steps[n-1], w, n-1, steps[n-1])
 		}
-		for w, steps := range now {
-			slices.Sort(steps)
-			if n := len(steps); n > 0 && steps[n-1] != n-1 {
-				return fmt.Errorf("a scan sees step %d of writer %d, and %d of the %d before it", steps[n-1], w, n-1, steps[n-1])
-			}
-			if len(steps) < before[w] {
-				return fmt.Errorf("a scan sees %d steps of writer %d, one before it saw %d", len(steps), w, before[w])
-			}
-			before[w] = len(steps)
+		if len(steps) < before[w] {
+			return fmt.Errorf("a scan sees %d steps of writer %d, one before it saw %d", len(steps), w, before[w])
 		}
+		before[w] = len(steps)
 	}
 	return nil
 }
@@ -168,29 +191,21 @@ func stepsSeen(f *fixture, writers int) ([][]int, error) {
 // there is, while readers look at it: a Put that has returned is seen by all who
 // ask later.
 func readersNeverGoBack(f *fixture) {
-	const readers = 4
 	n := int64(pick(500))
 	f.put("n", "0")
 	var done atomic.Int64 // the number whose write has returned last
-	f.together(readers+1, func(i int) error {
-		if i < readers {
-			for done.Load() < n {
-				if err := seesAtLeast(f.ctx, f.store, &done); err != nil {
+	ways := writesOfValue(f.store)
+	f.readWhileWriting(1, 4,
+		func(int) error {
+			for v := int64(1); v <= n; v++ {
+				if err := ways[int(v)%len(ways)](f.ctx, strconv.AppendInt(nil, v, 10)); err != nil {
 					return err
 				}
+				done.Store(v)
 			}
 			return nil
-		}
-		defer done.Store(n) // the readers end, whatever happens
-		ways := writesOfValue(f.store)
-		for v := int64(1); v <= n; v++ {
-			if err := ways[int(v)%len(ways)](f.ctx, strconv.AppendInt(nil, v, 10)); err != nil {
-				return err
-			}
-			done.Store(v)
-		}
-		return nil
-	})
+		},
+		func(int) error { return seesAtLeast(f.ctx, f.store, &done) })
 	f.wantValue("n", strconv.FormatInt(n, 10))
 }
 

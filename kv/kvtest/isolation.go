@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strconv"
 	"sync"
 	"time"
@@ -32,6 +33,7 @@ func add(ctx context.Context, tx kv.KVStorage, key string, n int) error {
 	if err != nil {
 		return err
 	}
+	runtime.Gosched() // let another come between
 	return tx.Put(ctx, col, []byte(key), strconv.AppendInt(nil, int64(was+n), 10))
 }
 
