@@ -86,11 +86,16 @@ func (l layout) appendRecord(b []byte, offset int64, op, col byte, key, value []
 	return b
 }
 
-// recordSum is the checksum of a record's bytes before the checksum.
+// recordSum is the checksum of a record's bytes before the checksum, and of its
+// offset. The eight bytes of the offset go through the table here, since handing
+// them to crc32.Update would cost an allocation a record.
 func recordSum(b []byte, offset int64) uint32 {
-	var at [8]byte
-	binary.LittleEndian.PutUint64(at[:], uint64(offset))
-	return crc32.Update(crc32.Checksum(b, castagnoli), castagnoli, at[:])
+	sum := ^crc32.Checksum(b, castagnoli)
+	for range 8 {
+		sum = castagnoli[byte(sum)^byte(offset)] ^ sum>>8
+		offset >>= 8
+	}
+	return ^sum
 }
 
 // fault is why bytes are no record.
