@@ -27,4 +27,5 @@
 //
 //	Memory    memory/{name}         Entry
 //	          idx/alias/{alias}     name
+//	Text      idx/text/memory/…     a document {kind}/{name} for every entry
 package memory

@@ -116,17 +116,25 @@ func Reindex(ctx context.Context, s kv.KVStorage) error {
 	})
 }
 
+// dropIndexes deletes all that Reindex writes, whatever state it is in: it reads
+// none of it.
 func dropIndexes(ctx context.Context, tx kv.KVStorage) error {
-	for key, err := range tx.ScanKeys(ctx, kv.Memory, kv.Prefix(tx, "idx", "alias")) {
+	if err := drop(ctx, tx, kv.Memory, kv.Prefix(tx, "idx", "alias")); err != nil {
+		return err
+	}
+	return drop(ctx, tx, kv.Text, kv.Prefix(tx, "idx", "text", textIndex))
+}
+
+func drop(ctx context.Context, tx kv.KVStorage, col kv.Column, prefix []byte) error {
+	for key, err := range tx.ScanKeys(ctx, col, prefix) {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Delete(ctx, kv.Memory, key); err != nil {
+		if _, err := tx.Delete(ctx, col, key); err != nil {
 			return err
 		}
 	}
-	_, err := textsearch.DropPrefix(ctx, tx, textIndex, "")
-	return err
+	return nil
 }
 
 func writeAliases(ctx context.Context, tx kv.KVStorage, e Entry) error {

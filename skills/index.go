@@ -2,6 +2,7 @@ package skills
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/crabstore/crabstore/kv"
@@ -35,7 +36,7 @@ func Reindex(ctx context.Context, s kv.KVStorage) error {
 		if err != nil {
 			return err
 		}
-		if _, err := textsearch.DropPrefix(ctx, tx, textIndex, ""); err != nil {
+		if err := dropIndex(ctx, tx); err != nil {
 			return err
 		}
 		text, err := textsearch.NewBatch(ctx, tx, textIndex)
@@ -49,4 +50,54 @@ func Reindex(ctx context.Context, s kv.KVStorage) error {
 		}
 		return text.Flush(ctx)
 	})
+}
+
+// dropIndex deletes the text index, whatever state it is in: it reads none of it.
+func dropIndex(ctx context.Context, tx kv.KVStorage) error {
+	for key, err := range tx.ScanKeys(ctx, kv.Text, kv.Prefix(tx, "idx", "text", textIndex)) {
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Delete(ctx, kv.Text, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Hit is a skill that a search found.
+type Hit struct {
+	Summary Summary
+	Score   float64  // above zero, and comparable within one result only
+	Words   []string // the words of the query that the skill has
+}
+
+// Search returns the skills that match a query best, by their names, descriptions,
+// when-to-use and keywords; what the query may say is written at textsearch.Query.
+// limit is the most hits wanted: 0 means textsearch.DefaultLimit, below zero all. A
+// skill that is in the index and gone is no hit.
+func Search(ctx context.Context, s kv.KVStorage, query string, limit int) ([]Hit, error) {
+	var hits []Hit
+	err := kv.View(ctx, s, func(tx kv.KVStorage) error {
+		hits = nil
+		found, err := textsearch.Search(ctx, tx, textIndex, textsearch.Query{Text: query, Limit: limit})
+		if err != nil {
+			return err
+		}
+		for _, h := range found.Hits {
+			sum, err := load(ctx, tx, h.Key)
+			if errors.Is(err, kv.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			hits = append(hits, Hit{sum, h.Score, h.Words})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return hits, nil
 }
