@@ -15,17 +15,18 @@ func newScorer(set Settings, st stats) scorer {
 	return scorer{set.K1, set.B, float64(st.Documents), st.average()}
 }
 
-// score scores the list of one lookup: all the documents that it finds.
-func (sc *scorer) score(list []entry, weight float64) {
+// score scores what a lookup found: all the documents that match it.
+func (sc *scorer) score(list []occurrence, weight float64) []match {
 	rarity := sc.idf(len(list)) * weight
-	for i := range list {
-		e := &list[i]
-		s := sc.saturation(e.frequency, e.length)
-		if e.exact > 0 {
-			s += exactBonus * sc.saturation(e.exact, e.length)
+	out := make([]match, len(list))
+	for i, o := range list {
+		s := sc.saturation(o.frequency, o.length)
+		if o.exact > 0 {
+			s += exactBonus * sc.saturation(o.exact, o.length)
 		}
-		e.score = rarity * s * e.weight
+		out[i] = match{o.key, rarity * s * o.weight}
 	}
+	return out
 }
 
 // idf is the inverse document frequency of what df documents have.

@@ -77,7 +77,7 @@ type searcher struct {
 func (sr *searcher) run(q Query) (Result, error) {
 	clauses, cut := parse(sr.analyzer, q.Text)
 	sr.partial = cut
-	lists := make([][]entry, len(clauses))
+	lists := make([][]match, len(clauses))
 	for i, c := range clauses {
 		list, err := sr.clause(c)
 		if err != nil {
@@ -104,21 +104,20 @@ func (sr *searcher) run(q Query) (Result, error) {
 }
 
 // clause returns the documents that match a word, scored.
-func (sr *searcher) clause(c clause) ([]entry, error) {
-	lists := make([][]entry, 0, len(c.lookups))
+func (sr *searcher) clause(c clause) ([]match, error) {
+	lists := make([][]match, 0, len(c.lookups))
 	for _, look := range c.lookups {
 		list, err := sr.lookup(look)
 		if err != nil {
 			return nil, err
 		}
-		sr.scorer.score(list, look.weight*c.count)
-		lists = append(lists, list)
+		lists = append(lists, sr.scorer.score(list, look.weight*c.count))
 	}
 	return union(lists), nil
 }
 
 // lookup returns the documents that a lookup finds.
-func (sr *searcher) lookup(look lookup) ([]entry, error) {
+func (sr *searcher) lookup(look lookup) ([]occurrence, error) {
 	switch look.how {
 	case inflected:
 		return sr.family(look.term)
@@ -132,14 +131,14 @@ func (sr *searcher) lookup(look lookup) ([]entry, error) {
 
 // list returns the documents that have a term. exact tells whether that is the
 // very form that was asked for.
-func (sr *searcher) list(term string, exact bool) ([]entry, error) {
+func (sr *searcher) list(term string, exact bool) ([]occurrence, error) {
 	prefix := sr.layout.appendList(nil, term)
-	var list []entry
+	var list []occurrence
 	for e, err := range sr.tx.Scan(sr.ctx, kv.Text, prefix) {
 		if err != nil {
 			return nil, err
 		}
-		found, err := newEntry(e.Key[len(prefix):], e.Value, exact)
+		found, err := newOccurrence(e.Key[len(prefix):], e.Value, exact)
 		if err != nil {
 			return nil, fmt.Errorf("%w at %q", err, e.Key)
 		}
@@ -149,7 +148,7 @@ func (sr *searcher) list(term string, exact bool) ([]entry, error) {
 }
 
 // family returns the documents that have a term or one of the same stem.
-func (sr *searcher) family(term string) ([]entry, error) {
+func (sr *searcher) family(term string) ([]occurrence, error) {
 	stem := sr.analyzer.Stem(term)
 	terms := []string{stem}
 	prefix := sr.layout.appendFamily(nil, stem)
@@ -163,7 +162,7 @@ func (sr *searcher) family(term string) ([]entry, error) {
 		}
 		terms = append(terms, member)
 	}
-	lists := make([][]entry, 0, len(terms))
+	lists := make([][]occurrence, 0, len(terms))
 	for _, member := range terms {
 		// A stem is not always a word of its own family: that of dying is die, but a
 		// stem like happi may be the surface form of a word with another stem.
@@ -181,8 +180,8 @@ func (sr *searcher) family(term string) ([]entry, error) {
 
 // expand returns the documents that have a term that begins with prefix, with at
 // most limit different terms; 0 is no limit.
-func (sr *searcher) expand(prefix string, limit int) ([]entry, error) {
-	var lists [][]entry
+func (sr *searcher) expand(prefix string, limit int) ([]occurrence, error) {
+	var lists [][]occurrence
 	var term []byte // of the last list, escaped, with its slash
 	start := sr.layout.appendList(nil, prefix)
 	start = start[:len(start)-1]
@@ -199,7 +198,7 @@ func (sr *searcher) expand(prefix string, limit int) ([]entry, error) {
 			term = rest[:bytes.IndexByte(rest, '/')+1]
 			lists = append(lists, nil)
 		}
-		found, err := newEntry(rest[len(term):], e.Value, string(term[:len(term)-1]) == prefix)
+		found, err := newOccurrence(rest[len(term):], e.Value, string(term[:len(term)-1]) == prefix)
 		if err != nil {
 			return nil, fmt.Errorf("%w at %q", err, e.Key)
 		}
@@ -210,7 +209,7 @@ func (sr *searcher) expand(prefix string, limit int) ([]entry, error) {
 }
 
 // matched returns the words of the clauses whose lists have a document.
-func matched(clauses []clause, lists [][]entry, key []byte) []string {
+func matched(clauses []clause, lists [][]match, key []byte) []string {
 	var words []string
 	for i, c := range clauses {
 		if _, ok := find(lists[i], key); ok {
