@@ -108,30 +108,51 @@ type place struct {
 //   - one that shares less than match is greater than its predecessor where
 //     key is not, so it is greater than key;
 //   - only one that shares exactly match has to be compared, from there on.
+//
+// Where an entry ends depends on bytes that have to be loaded, one entry after
+// the other. In a run of like keys one length repeats (usual), and testing for
+// it lets the processor go ahead on the guess: twice as fast.
 func (b block) search(key []byte) place {
 	width, match := b.width(), 0
 	offset, index := headerSize, 0
-	for offset < len(b) {
-		shared, rest, value := b.lengths(offset)
+	usual, stride := 1, 2+width+1
+	for offset+1 < len(b) {
+		shared, rest, value := int(b[offset]), int(b[offset+1]), offset+2
+		if shared > match && rest == usual && shared|rest < 0x80 {
+			offset += stride
+			index++
+			continue
+		}
+		if shared|rest >= 0x80 {
+			shared, rest, value = b.longLengths(offset)
+		}
 		next := value + width + rest
 		if shared < match {
 			return place{offset: offset, index: index, before: match, after: shared}
 		}
 		if shared == match {
-			suffix, wanted := b[value+width:next], key[match:]
-			n := commonPrefix(suffix, wanted)
-			switch {
-			case n == len(wanted):
-				return place{offset, index, match, match + n, n == len(suffix)}
-			case n < len(suffix) && suffix[n] > wanted[n]:
-				return place{offset: offset, index: index, before: match, after: match + n}
+			n, order := compare(b[value+width:next], key[match:])
+			if order >= 0 {
+				return place{offset, index, match, match + n, order == 0}
 			}
 			match += n
 		}
-		offset = next
+		offset, usual, stride = next, rest, 2+width+rest
 		index++
 	}
 	return place{offset: offset, index: index, before: match}
+}
+
+// compare returns how many bytes a and b begin with alike, and how they compare.
+func compare(a, b []byte) (alike, order int) {
+	if len(a) > 0 && len(b) > 0 && a[0] != b[0] { // the common case
+		return 0, int(a[0]) - int(b[0])
+	}
+	n := commonPrefix(a, b)
+	if n < len(a) && n < len(b) {
+		return n, int(a[n]) - int(b[n])
+	}
+	return n, len(a) - len(b)
 }
 
 // keyBefore rebuilds, in buf, the key of the entry that ends at end.

@@ -9,8 +9,9 @@ import (
 // it, as append does; whoever calls one owns the block. Those that say they
 // return a new block leave the old one alone.
 
-// maxHeader is the most bytes that an entry takes beside its value and key.
-const maxHeader = 2 * binary.MaxVarintLen64
+// maxHead is the most bytes that an entry takes beside its key: two lengths of
+// less than 4 GiB and a value.
+const maxHead = 2*binary.MaxVarintLen32 + 8
 
 // clone returns a copy of b with room for extra more bytes.
 func (b block) clone(extra int) block {
@@ -26,6 +27,14 @@ func emptyWithRoom(size int) block {
 		size = min(size+size/16, leafBytes)
 	}
 	return slices.Grow(block(nil), size)
+}
+
+// trimmed returns b, in new memory if it fills less than half of what it has.
+func (b block) trimmed() block {
+	if len(b) < cap(b)/2 {
+		return b.clone(0)
+	}
+	return b
 }
 
 // setValueAt stores v, which fits the block's width, at offset.
@@ -64,7 +73,7 @@ func (b block) insert(p place, key []byte, value uint64) block {
 	return b
 }
 
-// remove drops the entry at offset.
+// remove drops the entry at offset, and gives memory back once half is unused.
 func (b block) remove(offset int) block {
 	var scratch [128]byte
 	gone, end := b.entry(offset), 0
@@ -80,7 +89,7 @@ func (b block) remove(offset int) block {
 	}
 	b = b.splice(offset, end, part)
 	b.setCount(b.count() - 1)
-	return b
+	return b.trimmed()
 }
 
 // splice puts part in the place of b[from:to].
@@ -141,7 +150,7 @@ func (b block) split(offset int) (left, right block, first []byte, shared int) {
 	index := b.indexOf(offset)
 	left = b[:offset].clone(0)
 	left.setCount(index)
-	right = append(emptyWithRoom(len(b)-offset+e.shared+maxHeader), emptyBlock(b.width())...)
+	right = append(emptyWithRoom(len(b)-offset+e.shared+maxHead), emptyBlock(b.width())...)
 	right = right.add(0, first, b.valueAt(e.value))
 	right = append(right, b[e.next:]...)
 	right.setCount(b.count() - index)
@@ -164,9 +173,9 @@ func (b block) join(next block) block {
 	e := next.entry(headerSize)
 	first := next[e.rest:e.next]
 	shared := commonPrefix(b.keyBefore(len(b), nil), first)
-	joined := b.clone(len(next) + maxHeader)
+	joined := b.clone(len(next) + maxHead)
 	joined = joined.add(shared, first, next.valueAt(e.value))
 	joined = append(joined, next[e.next:]...)
 	joined.setCount(b.count() + next.count())
-	return joined
+	return joined.trimmed()
 }

@@ -101,13 +101,9 @@ func (n *node) insert(p place, key []byte, value uint64) {
 	n.block = n.block.insert(p, key, value)
 }
 
-// remove drops from a leaf the entry at offset, and gives memory back when the
-// block has shrunk to half.
+// remove drops from a leaf the entry at offset.
 func (n *node) remove(offset int) {
 	n.block = n.block.remove(offset)
-	if len(n.block) < cap(n.block)/2 {
-		n.block = n.block.clone(0)
-	}
 	n.forgetRun()
 }
 
@@ -122,8 +118,8 @@ func (n *node) forgetRun() { n.last, n.runStart = 0, 0 }
 // insertChild adds to a branch the child that follows child i, and the
 // separator between the two.
 func (n *node) insertChild(i int, separator []byte, child *node) {
-	p := n.block.search(separator)
-	n.block = n.block.clone(len(separator)+maxHeader).insert(p, separator, 0)
+	shared := slices.Clip(n.block) // without room, so that insert makes a new one
+	n.block = shared.insert(shared.search(separator), separator, 0)
 	n.children = slices.Insert(n.children, i+1, child)
 	n.last = int32(i + 1)
 }

@@ -45,7 +45,7 @@ func (t *Tree) Set(key []byte, value uint64) (old uint64, existed bool) {
 	var steps [8]step
 	path, leaf := t.root.descend(key, steps[:0])
 	p := leaf.block.search(key)
-	leaf = t.own(path, leaf, len(key)-p.before+maxHeader)
+	leaf = t.own(path, leaf, maxHead+len(key)-max(p.before, p.after))
 	if width := valueWidth(value); width > leaf.block.width() {
 		leaf.widen(width)
 		p = leaf.block.search(key)

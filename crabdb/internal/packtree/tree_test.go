@@ -1,99 +1,353 @@
 package packtree
 
 import (
-	"bytes"
+	"encoding/binary"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+	"unsafe"
+
+	"pgregory.net/rapid"
 )
 
-// pair is an entry of the model.
-type pair struct {
-	key   string
-	value uint64
+// frozen is a view and what it has to hold for good.
+type frozen struct {
+	view View
+	want model
 }
 
-// model is the independent answer: a map, sorted when asked for order.
-type model map[string]uint64
+// history is a tree beside its model, with views of both from various times.
+type history struct {
+	tree  *Tree
+	model model
+	views []frozen
+}
 
-func (m model) sorted() []pair {
-	pairs := make([]pair, 0, len(m))
-	for k, v := range m {
-		pairs = append(pairs, pair{k, v})
+func newHistory(l limits) *history { return &history{tree: newTree(l), model: model{}} }
+
+func (h *history) set(t rapid.TB, key string, value uint64) {
+	t.Helper()
+	was, had := h.model[key]
+	if old, existed := h.tree.Set([]byte(key), value); existed != had || old != was {
+		t.Fatalf("Set(%q) = %d, %v, want %d, %v", key, old, existed, was, had)
 	}
-	slices.SortFunc(pairs, func(a, b pair) int { return bytes.Compare([]byte(a.key), []byte(b.key)) })
-	return pairs
+	h.model[key] = value
 }
 
-// small are limits under which a few hundred keys make a deep tree.
-var small = limits{leafBytes: 64, manyBytes: 256, maxChildren: 4}
+func (h *history) delete(t rapid.TB, key string) {
+	t.Helper()
+	was, had := h.model[key]
+	if old, existed := h.tree.Delete([]byte(key)); existed != had || old != was {
+		t.Fatalf("Delete(%q) = %d, %v, want %d, %v", key, old, existed, was, had)
+	}
+	delete(h.model, key)
+}
 
-func newSmall() *Tree { return &Tree{limits: small, version: 1} }
+func (h *history) freeze() {
+	h.views = append(h.views, frozen{h.tree.View(), maps.Clone(h.model)})
+}
 
-// seed returns a fresh seed, and prints it with a failure.
-func seed(t testing.TB) *rand.Rand {
-	s := rand.Uint64()
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("seed %d", s)
+func (h *history) agree(t rapid.TB) {
+	t.Helper()
+	verify(t, h.tree)
+	agree(t, h.tree.View(), h.model)
+	for _, f := range h.views {
+		agree(t, f.view, f.want)
+	}
+}
+
+func TestRandomHistories(t *testing.T) {
+	for _, l := range []struct {
+		name string
+		limits
+	}{{"small nodes", small}, {"default nodes", defaultLimits}} {
+		for _, kind := range kinds {
+			t.Run(l.name+"/"+kind.name, func(t *testing.T) {
+				randomHistory(t, random(t), l.limits, kind.draw)
+			})
+		}
+	}
+}
+
+// randomHistory sets more than it deletes, then deletes more than it sets.
+func randomHistory(t *testing.T, r *rand.Rand, l limits, draw func(*rand.Rand) string) {
+	h := newHistory(l)
+	for phase := range 4 {
+		for range 1000 {
+			key := draw(r)
+			if r.IntN(10) < 2+6*(phase%2) {
+				h.delete(t, key)
+			} else {
+				h.set(t, key, drawValue(r))
+			}
+			if len(h.views) < 8 && r.IntN(200) == 0 {
+				h.freeze()
+			}
+			if r.IntN(3) == 0 {
+				h.tree.View()
+			}
+		}
+		h.agree(t)
+		want := h.model.sorted()
+		for range 200 {
+			seeks(t, h.tree.View(), want, []byte(draw(r)))
+		}
+	}
+}
+
+// TestRapidHistories draws histories that rapid shrinks to the shortest that
+// fails. Keys come from few bytes, so that they meet.
+func TestRapidHistories(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		keys := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 'a', 'b', 0xff}), 0, 6)
+		repeats := rapid.SampledFrom([]int{1, 1, 1, 40})
+		draw := func(rt *rapid.T) string {
+			return strings.Repeat(string(keys.Draw(rt, "key")), repeats.Draw(rt, "repeats"))
+		}
+		h := newHistory(small)
+		rt.Repeat(map[string]func(*rapid.T){
+			"set":    func(rt *rapid.T) { h.set(rt, draw(rt), rapid.Uint64().Draw(rt, "value")) },
+			"delete": func(rt *rapid.T) { h.delete(rt, draw(rt)) },
+			"view":   func(*rapid.T) { h.freeze() },
+			"seek": func(rt *rapid.T) {
+				seeks(rt, h.tree.View(), h.model.sorted(), []byte(draw(rt)))
+			},
+			"": func(rt *rapid.T) { verify(rt, h.tree) },
+		})
+		h.agree(rt)
+	})
+}
+
+// TestDeleteInEveryOrder takes apart a tree of seven leaves in each order.
+func TestDeleteInEveryOrder(t *testing.T) {
+	keys := make([]string, 7)
+	for i := range keys {
+		keys[i] = strings.Repeat(string(rune('a'+i)), 50) // one to a leaf
+	}
+	permutations(keys, func(order []string) {
+		h := newHistory(small)
+		for i, key := range keys {
+			h.set(t, key, uint64(i))
+		}
+		for _, key := range order {
+			h.delete(t, key)
+			verify(t, h.tree)
+			if got := forwards(h.tree.View()); !slices.Equal(got, h.model.sorted()) {
+				t.Fatalf("deleting in order %q: after %q: %v", order, key, got)
+			}
+		}
+		if h.tree.root != nil || h.tree.Bytes() != 0 {
+			t.Fatalf("deleting in order %q leaves %d bytes", order, h.tree.Bytes())
 		}
 	})
-	return rand.New(rand.NewPCG(s, 0))
 }
 
-// check compares a view with the model, through every way of reading.
-func check(t testing.TB, v View, m model) {
-	t.Helper()
-	want := m.sorted()
-	if v.Len() != len(want) {
-		t.Fatalf("Len = %d, want %d", v.Len(), len(want))
-	}
-	i := 0
-	c := v.Cursor()
-	for ok := c.Seek(nil); ok; ok = c.Next() {
-		if i == len(want) || string(c.Key()) != want[i].key || c.Value() != want[i].value {
-			t.Fatalf("entry %d forwards is %q = %d, want %v", i, c.Key(), c.Value(), want[min(i, len(want)-1)])
+// permutations calls f with every order of items, which it changes.
+func permutations(items []string, f func([]string)) {
+	items = slices.Clone(items)
+	var permute func(n int)
+	permute = func(n int) {
+		if n == len(items) {
+			f(items)
 		}
-		i++
-	}
-	if i != len(want) {
-		t.Fatalf("%d entries forwards, want %d", i, len(want))
-	}
-	for ok := c.SeekLast(); ok; ok = c.Prev() {
-		i--
-		if i < 0 || string(c.Key()) != want[i].key || c.Value() != want[i].value {
-			t.Fatalf("entry %d backwards is %q = %d, want %v", i, c.Key(), c.Value(), want[max(i, 0)])
+		for i := n; i < len(items); i++ {
+			items[n], items[i] = items[i], items[n]
+			permute(n + 1)
+			items[n], items[i] = items[i], items[n]
 		}
 	}
-	if i != 0 {
-		t.Fatalf("%d entries left over backwards", i)
+	permute(0)
+}
+
+// TestDeleteAll fills and empties trees of several levels in the orders that
+// work on the edges, the middle and everywhere.
+func TestDeleteAll(t *testing.T) {
+	r := random(t)
+	const n = 3000
+	mixed := r.Perm(n)
+	orders := map[string]func(i int) int{
+		"ascending":   func(i int) int { return i },
+		"descending":  func(i int) int { return n - 1 - i },
+		"outside in":  func(i int) int { return i/2*(1-i%2) + (n-1-i/2)*(i%2) },
+		"every tenth": func(i int) int { return i%(n/10)*10 + i/(n/10) },
+		"random":      func(i int) int { return mixed[i] },
 	}
-	for _, p := range want {
-		if value, ok := v.Get([]byte(p.key)); !ok || value != p.value {
-			t.Fatalf("Get(%q) = %d, %v, want %d", p.key, value, ok, p.value)
+	orders["inside out"] = func(i int) int { return orders["outside in"](n - 1 - i) }
+	for _, l := range []limits{small, defaultLimits} {
+		for name, order := range orders {
+			h := newHistory(l)
+			for i := range n {
+				h.set(t, fmt.Sprintf("%012d", i), uint64(i))
+			}
+			for i := range n {
+				h.delete(t, fmt.Sprintf("%012d", order(i)))
+				if i%100 == 0 {
+					verify(t, h.tree)
+				}
+			}
+			if h.tree.root != nil || h.tree.Len() != 0 {
+				t.Fatalf("%s: %d keys are left", name, h.tree.Len())
+			}
 		}
 	}
 }
 
-func TestRandomHistory(t *testing.T) {
-	r := seed(t)
-	tree, m := newSmall(), model{}
-	for i := range 20000 {
-		key := fmt.Sprintf("k%d", r.IntN(2000))
-		if r.IntN(1000) == 0 { tree.View() }
-		if r.IntN(3) == 0 {
-			old, ok := tree.Delete([]byte(key))
-			was, had := m[key]
-			if ok != had || old != was { t.Fatal(i, key, ok, had, old, was) }
-			delete(m, key)
-		} else {
-			v := r.Uint64() >> r.IntN(64)
-			old, ok := tree.Set([]byte(key), v)
-			was, had := m[key]
-			if ok != had || old != was { t.Fatal(i, key, ok, had, old, was) }
-			m[key] = v
+// TestHeavyDeletesStayCompact deletes nine keys of ten, at random. What is left
+// may take twice the bytes a key that a built tree takes, and no more height.
+func TestHeavyDeletesStayCompact(t *testing.T) {
+	r := random(t)
+	tree, b := New(), NewBuilder()
+	var keys [][]byte
+	for i := range 50_000 {
+		keys = append(keys, fmt.Appendf(nil, "local/session/%03d/msg/%012d", i/100, i%100))
+	}
+	for _, key := range keys {
+		tree.Set(key, 1<<20)
+	}
+	for i, at := range r.Perm(len(keys)) {
+		if i < len(keys)*9/10 {
+			tree.Delete(keys[at])
 		}
 	}
-	check(t, tree.View(), m)
+	for _, key := range keys {
+		if value, ok := tree.Get(key); ok {
+			if err := b.Add(key, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	verify(t, tree)
+	built := b.Finish()
+	if got, limit := tree.Bytes(), 2*built.Bytes(); got > limit {
+		t.Errorf("%d bytes for %d keys, twice what a built tree takes is %d", got, tree.Len(), limit)
+	}
+	if got, least := tree.height(), built.height(); got > least+1 {
+		t.Errorf("height %d, a built tree has %d", got, least)
+	}
+}
+
+// TestSequentialFillIsDense holds inserts in order, and inserts in order
+// between others, to nine tenths of the density of a built tree.
+func TestSequentialFillIsDense(t *testing.T) {
+	tree, b := New(), NewBuilder()
+	runs := []int{3, 1, 4, 0, 2} // one session is written after the other
+	key := func(run, i int) []byte { return fmt.Appendf(nil, "local/session/%d/msg/%012d", run, i) }
+	for _, run := range runs {
+		for i := range 5000 {
+			tree.Set(key(run, i), 1<<20)
+		}
+	}
+	for run := range runs {
+		for i := range 5000 {
+			if err := b.Add(key(run, i), 1<<20); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	verify(t, tree)
+	if got, limit := tree.Bytes(), b.Finish().Bytes()*10/9; got > limit {
+		t.Errorf("%d bytes, ten ninths of what a built tree takes is %d", got, limit)
+	}
+}
+
+// TestShortRunsDoNotMakeSmallLeaves inserts pairs of neighbours, each pair
+// before the last: a run of two must not split a leaf where it ends.
+func TestShortRunsDoNotMakeSmallLeaves(t *testing.T) {
+	tree := New()
+	for i := range 20_000 {
+		at := 20_000 - i + 2*(i%2) // 1, 0, 3, 2, 5, 4 ... from the end
+		tree.Set(fmt.Appendf(nil, "%012d", at), 1<<20)
+	}
+	verify(t, tree)
+	leaves := 0
+	for range tree.View().Leaves() {
+		leaves++
+	}
+	// 20,000 entries of 7 bytes, in leaves half full.
+	if limit := 20_000 * 7 / (leafBytes / 2); leaves > limit {
+		t.Errorf("%d leaves, want %d at most", leaves, limit)
+	}
+}
+
+func TestValuesOfEveryWidth(t *testing.T) {
+	h := newHistory(small)
+	for bit := range 64 {
+		for i, v := range []uint64{1 << bit, 1<<bit - 1, 1<<bit | 1} {
+			h.set(t, fmt.Sprintf("%d/%d", bit, i), v)
+			h.set(t, "again", v)
+			h.agree(t)
+		}
+	}
+	h.set(t, "again", 0)
+	h.agree(t)
+}
+
+func TestEmptyKey(t *testing.T) {
+	h := newHistory(small)
+	h.delete(t, "")
+	h.set(t, "", 7)
+	h.agree(t)
+	for i := range 100 {
+		h.set(t, strings.Repeat("\x00", i), uint64(i))
+	}
+	h.agree(t)
+	h.delete(t, "")
+	h.agree(t)
+	h.set(t, "", 8)
+	h.agree(t)
+}
+
+// TestHeightIsBounded grows trees in the orders that split branches at their
+// ends, and counts levels: no branch but the root has less than two children.
+func TestHeightIsBounded(t *testing.T) {
+	orders := map[string]func(i uint32) uint32{
+		"ascending":  func(i uint32) uint32 { return i },
+		"descending": func(i uint32) uint32 { return ^i },
+		"inward":     func(i uint32) uint32 { return i ^ -(i & 1) },
+		"scattered":  func(i uint32) uint32 { return i * 0x9e3779b1 },
+	}
+	for name, order := range orders {
+		tree := newTree(small)
+		for i := range uint32(5000) {
+			tree.Set(binary.BigEndian.AppendUint32(nil, order(i)), uint64(i))
+		}
+		verify(t, tree)
+		leaves := 0
+		for range tree.View().Leaves() {
+			leaves++
+		}
+		for h := tree.height(); 1<<(h-1) > leaves; {
+			t.Fatalf("%s: height %d for %d leaves", name, h, leaves)
+		}
+	}
+}
+
+// TestKeysAreCopied changes the caller's key after each call.
+func TestKeysAreCopied(t *testing.T) {
+	tree, b := New(), NewBuilder()
+	key := []byte("a")
+	for i := range 10 {
+		key[0] = byte('a' + i)
+		tree.Set(key, uint64(i))
+		if err := b.Add(key, uint64(i)); err != nil {
+			t.Fatal(err)
+		}
+		key[0] = 'z'
+	}
+	for _, tree := range []*Tree{tree, b.Finish()} {
+		for i := range 10 {
+			if value, ok := tree.Get([]byte{byte('a' + i)}); !ok || value != uint64(i) {
+				t.Errorf("%c = %d, %v", 'a'+i, value, ok)
+			}
+		}
+	}
+}
+
+func TestNodeBytes(t *testing.T) {
+	if size := unsafe.Sizeof(node{}); size != nodeBytes {
+		t.Errorf("a node takes %d bytes, nodeBytes says %d", size, nodeBytes)
+	}
 }
