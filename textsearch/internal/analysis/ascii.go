@@ -1,6 +1,9 @@
 package analysis
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // class is what a byte means to the scanner.
 type class uint8
@@ -144,7 +147,8 @@ func suffix(text string, end int) int {
 	default:
 		return 0
 	}
-	if next := end + n; next < len(text) && (classes[text[next]] > mark || text[next] == text[next-1]) {
+	next, _ := utf8.DecodeRuneInString(text[end+n:])
+	if InWord(next) || next == rune(text[end]) {
 		return 0
 	}
 	return n

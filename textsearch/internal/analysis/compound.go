@@ -26,10 +26,11 @@ const (
 	maxCompound = 256
 	maxPieces   = 32
 
-	// A name that capitals divide into more than noisePieces parts, of less than
-	// noiseLength bytes on average, is base64 or the like, and stays whole.
-	noisePieces = 8
-	noiseLength = 3
+	// A name that capitals divide into more than noisePieces parts is base64 or the
+	// like, and stays whole, when these have fewer than 2.5 bytes on average or when
+	// it has digits in more than noiseNumbers places.
+	noisePieces  = 3
+	noiseNumbers = 2
 )
 
 // source is a written word where it stands in the text.
@@ -88,7 +89,11 @@ func (a *Analyzer) separate(s source) {
 	}
 }
 
+// emitPart emits s.text[start:end], unless it is underscores alone.
 func (a *Analyzer) emitPart(s source, start, end int, kind Kind) {
+	if strings.Trim(s.text[start:end], "_") == "" {
+		return
+	}
 	from, to := s.span(start, end)
 	if s.wide == nil {
 		a.emit(lowerASCII(s.text[start:end]), from, to, kind)
@@ -213,7 +218,7 @@ func (a *Analyzer) capitals(text string, start, end int) {
 		i += n
 	}
 	parts := len(a.pieces) - before + 1
-	if parts > noisePieces && end-start < parts*noiseLength {
+	if parts > noisePieces && (2*(end-start) < 5*parts || numbers(text[start:end]) > noiseNumbers) {
 		a.pieces = a.pieces[:before]
 		return
 	}
@@ -226,6 +231,17 @@ func (a *Analyzer) capitals(text string, start, end int) {
 	if parts == 1 {
 		a.number(text, start, end)
 	}
+}
+
+// numbers counts the runs of digits in a name.
+func numbers(name string) int {
+	n := 0
+	for i := range len(name) {
+		if classes[name[i]] == digit && (i == 0 || classes[name[i-1]] != digit) {
+			n++
+		}
+	}
+	return n
 }
 
 func isUpper(r rune) bool { return unicode.IsUpper(r) || unicode.IsTitle(r) }

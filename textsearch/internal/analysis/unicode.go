@@ -50,31 +50,42 @@ func (w *wide) normalize(stretch string, base int) {
 	}
 	w.buffer = w.buffer[:0]
 	w.iter.InitString(norm.NFKC, stretch)
-	for !w.iter.Done() {
-		from := w.iter.Pos()
-		w.add(w.iter.Next(), from, w.iter.Pos())
+	for from := 0; !w.iter.Done(); {
+		w.add(w.iter.Next())
+		// What one character becomes may come in several steps.
+		if to := w.iter.Pos(); to > from {
+			w.cover(from, to)
+			from = to
+		}
 	}
+	w.cover(len(stretch)-1, len(stretch))
 	w.text = string(w.buffer)
 }
 
-// add appends what the bytes [from, to) of the stretch are in NFKC.
-func (w *wide) add(normal []byte, from, to int) {
+// add appends a piece of the stretch in NFKC. What is no UTF-8 divides words.
+func (w *wide) add(normal []byte) {
 	for len(normal) > 0 {
 		r, n := utf8.DecodeRune(normal)
 		switch {
+		case r == utf8.RuneError:
+			w.buffer = append(w.buffer, ' ')
 		case r == '’':
 			w.buffer = append(w.buffer, '\'')
 		case !ignorable(r):
 			w.buffer = append(w.buffer, normal[:n]...)
 		}
-		for len(w.from) < len(w.buffer) {
-			w.from, w.to = append(w.from, int32(from)), append(w.to, int32(to))
-		}
 		normal = normal[n:]
 	}
 }
 
-func replaced(r rune) bool { return r == '’' || ignorable(r) }
+// cover notes that what was added comes from the bytes [from, to) of the stretch.
+func (w *wide) cover(from, to int) {
+	for len(w.from) < len(w.buffer) {
+		w.from, w.to = append(w.from, int32(from)), append(w.to, int32(to))
+	}
+}
+
+func replaced(r rune) bool { return r == '’' || r == utf8.RuneError || ignorable(r) }
 
 // ignorable tells whether a character has no shape of its own: format controls,
 // soft hyphens and joiners among them, but for the zero-width space, which
