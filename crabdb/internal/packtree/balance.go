@@ -54,9 +54,6 @@ func (t *Tree) joinUp(path []step, n *node) {
 // no branch but the root may have less than the minimum. Two leaves are joined
 // only if they fit: a small leaf between full ones does no harm.
 func (t *Tree) refill(parent *node, i int) {
-	if len(parent.children) == 1 {
-		return
-	}
 	child := parent.children[i]
 	if child.isLeaf() && child.block.count() == 0 {
 		parent.removeChild(i)

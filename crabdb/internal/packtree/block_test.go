@@ -18,8 +18,8 @@ func TestWorkedExample(t *testing.T) {
 	if got := hex.EncodeToString(tree.root.block); got != example {
 		t.Errorf("the leaf is\n%s, want\n%s", got, example)
 	}
-	if n, err := ValidateLeaf(tree.root.block); n != 3 || err != nil {
-		t.Errorf("ValidateLeaf = %d, %v", n, err)
+	if last, err := tree.root.block.validate(nil); string(last) != "cat" || err != nil {
+		t.Errorf("validate = %q, %v", last, err)
 	}
 }
 

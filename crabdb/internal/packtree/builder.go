@@ -3,22 +3,30 @@ package packtree
 import (
 	"bytes"
 	"fmt"
+	"slices"
 )
 
 // Builder makes a tree from entries in ascending key order, in less time and
 // memory than inserting them would: its leaves are full.
 type Builder struct {
 	limits     limits
-	block      block    // the leaf being filled, in memory that is used again
+	block      block    // the leaf being filled, in memory that is used again, or empty
 	last       []byte   // the key added last
+	spare      []byte   // memory for the next
 	leaves     []*node  // those filled
 	separators [][]byte // between each of them and the next
 	count      int
 }
 
-// builderVersion is the version of the nodes that a Builder makes, and of the
-// tree it returns.
-const builderVersion = 1
+const (
+	// foreignVersion is that of a leaf whose bytes belong to someone else. No
+	// tree has it, so none writes to them.
+	foreignVersion = 0
+
+	// firstVersion is the version of a new tree and, in a built one, of the nodes
+	// that the builder made.
+	firstVersion = 1
+)
 
 // NewBuilder returns a builder without entries.
 func NewBuilder() *Builder { return &Builder{limits: defaultLimits} }
@@ -53,31 +61,32 @@ func (b *Builder) Add(key []byte, value uint64) error {
 }
 
 // AddLeaf appends the entries of a whole leaf, as View.Leaves gave it, and makes
-// the leaf itself a part of the tree: the bytes are kept, and the caller must not
-// change them. A leaf that is not well formed is ErrInvalidLeaf, one that does not
-// follow what was added ErrOutOfOrder; both leave it out.
+// the leaf itself part of the tree: the bytes are kept, and must not change any
+// more. The tree copies them before it writes, so they may be memory that cannot
+// be written. A leaf that is not well formed is ErrInvalidLeaf, one that does
+// not follow what was added ErrOutOfOrder; both leave it out.
 func (b *Builder) AddLeaf(leaf []byte) error {
-	n, err := ValidateLeaf(leaf)
+	l := block(leaf)
+	last, err := l.validate(b.spare)
 	if err != nil {
 		return err
 	}
-	l := block(leaf)
-	first := l.entry(headerSize)
-	key := l[first.rest:first.next]
-	if err := b.follows(key); err != nil {
+	e := l.entry(headerSize)
+	first := l[e.rest:e.next]
+	if err := b.follows(first); err != nil {
 		return err
 	}
 	if len(b.block) > 0 {
 		b.closeLeaf()
 	}
-	b.separate(key)
-	b.leaves = append(b.leaves, &node{version: 0, block: l[:len(l):len(l)]})
-	b.last = l.keyBefore(len(l), b.last)
-	b.count += n
+	b.separate(first)
+	b.leaves = append(b.leaves, &node{version: foreignVersion, block: slices.Clip(l)})
+	b.last, b.spare = last, b.last
+	b.count += l.count()
 	return nil
 }
 
-// follows tells whether a key comes behind all that were added.
+// follows returns ErrOutOfOrder if key does not come behind all that were added.
 func (b *Builder) follows(key []byte) error {
 	if b.count > 0 && bytes.Compare(key, b.last) <= 0 {
 		return fmt.Errorf("%w: %q after %q", ErrOutOfOrder, key, b.last)
@@ -85,8 +94,8 @@ func (b *Builder) follows(key []byte) error {
 	return nil
 }
 
-// separate notes the separator between the leaves so far and one that begins with
-// key: the shortest bytes that part them.
+// separate notes the separator between the leaves so far, if any, and one that
+// begins with key: the shortest bytes that part them.
 func (b *Builder) separate(key []byte) {
 	if len(b.leaves) > 0 {
 		b.separators = append(b.separators, bytes.Clone(key[:commonPrefix(b.last, key)+1]))
@@ -103,14 +112,14 @@ func (b *Builder) begin(key []byte, value uint64) {
 
 // closeLeaf makes a leaf of what was filled.
 func (b *Builder) closeLeaf() {
-	b.leaves = append(b.leaves, &node{version: builderVersion, block: b.block.clone(0)})
+	b.leaves = append(b.leaves, &node{version: firstVersion, block: b.block.clone(0)})
 	b.block = b.block[:0]
 }
 
 // Finish returns the tree with the entries that were added. The builder is
 // empty after it.
 func (b *Builder) Finish() *Tree {
-	t := &Tree{limits: b.limits, count: b.count, version: builderVersion}
+	t := &Tree{limits: b.limits, count: b.count, version: firstVersion}
 	if b.count > 0 {
 		if len(b.block) > 0 {
 			b.closeLeaf()
@@ -133,7 +142,7 @@ func branches(nodes []*node, separators [][]byte, most int) ([]*node, [][]byte) 
 	for i := range level {
 		from, to := i*len(nodes)/n, (i+1)*len(nodes)/n
 		level[i] = &node{
-			version:  builderVersion,
+			version:  firstVersion,
 			block:    separatorBlock(separators[from : to-1]),
 			children: append([]*node(nil), nodes[from:to]...),
 		}

@@ -32,7 +32,7 @@ func (m model) sorted() []pair {
 // small are limits under which a few hundred keys make a deep tree.
 var small = limits{leafBytes: 64, manyBytes: 256, maxChildren: 4}
 
-func newTree(l limits) *Tree { return &Tree{limits: l, version: 1} }
+func newTree(l limits) *Tree { return &Tree{limits: l, version: firstVersion} }
 
 // random returns a source of chance; if the test fails it says with which seed.
 func random(t testing.TB) *rand.Rand {
@@ -105,8 +105,8 @@ func agree(t rapid.TB, v View, m model) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, err := ValidateLeaf(leaf); n != len(pairs) || err != nil {
-			t.Fatalf("ValidateLeaf = %d, %v for a leaf of %d entries", n, err, len(pairs))
+		if last, err := block(leaf).validate(nil); err != nil || string(last) != pairs[len(pairs)-1].key {
+			t.Fatalf("validate = %q, %v for a leaf that ends with %q", last, err, pairs[len(pairs)-1].key)
 		}
 		leaves = append(leaves, pairs...)
 	}

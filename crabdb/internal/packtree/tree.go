@@ -15,7 +15,7 @@ type Tree struct {
 }
 
 // New returns an empty tree.
-func New() *Tree { return &Tree{limits: defaultLimits, version: 1} }
+func New() *Tree { return &Tree{limits: defaultLimits, version: firstVersion} }
 
 // Get returns the value of key, and whether it is there.
 func (t *Tree) Get(key []byte) (value uint64, ok bool) { return t.root.get(key) }

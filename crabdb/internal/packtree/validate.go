@@ -10,34 +10,33 @@ import (
 // puts into one and below what the count can state.
 const maxCount = 1 << 14
 
-// ValidateLeaf returns the number of entries of a leaf that came from outside
-// the process, or ErrInvalidLeaf with the offset in it of what is wrong. What
-// it accepts can be searched, iterated and edited, and is the only encoding of
-// those entries at that width: at least one, in strictly ascending order.
+// validate checks a leaf that came from outside the process. It returns the last
+// key, in buf's memory if that is enough, or ErrInvalidLeaf with the offset in
+// the leaf of what is wrong. What it accepts can be searched, iterated and
+// edited, and is the only encoding of those entries at that width: at least one,
+// in strictly ascending order.
 //
 // It cannot tell whether the values make sense, nor notice a change that
 // leaves the bytes well formed: for that the file has checksums.
-func ValidateLeaf(leaf []byte) (entries int, err error) {
-	b := block(leaf)
+func (b block) validate(buf []byte) (last []byte, err error) {
 	switch {
 	case len(b) < headerSize:
-		return 0, invalid(len(b), "it ends inside its header")
+		return nil, invalid(len(b), "it ends inside its header")
 	case b.width() > 8:
-		return 0, invalid(0, "values of %d bytes", b.width())
+		return nil, invalid(0, "values of %d bytes", b.width())
 	case b.count() == 0 || b.count() > maxCount:
-		return 0, invalid(1, "%d entries", b.count())
+		return nil, invalid(1, "%d entries", b.count())
 	}
-	var key []byte
-	offset := headerSize
+	key, offset := buf[:0], headerSize
 	for i := range b.count() {
 		if key, offset, err = b.validateEntry(offset, i, key); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
 	if offset != len(b) {
-		return 0, invalid(offset, "%d bytes after the last entry", len(b)-offset)
+		return nil, invalid(offset, "%d bytes after the last entry", len(b)-offset)
 	}
-	return b.count(), nil
+	return key, nil
 }
 
 // validateEntry checks the entry at offset, whose predecessor's key is before,

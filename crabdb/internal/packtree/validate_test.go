@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestValidateLeafRefuses(t *testing.T) {
+func TestValidateRefuses(t *testing.T) {
 	cases := map[string]string{
 		"nothing":                   "",
 		"half a header":             "0100",
@@ -40,25 +40,25 @@ func TestValidateLeafRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, err := ValidateLeaf(leaf); !errors.Is(err, ErrInvalidLeaf) || n != 0 {
-			t.Errorf("%s: ValidateLeaf(%s) = %d, %v", name, text, n, err)
+		if _, err := block(leaf).validate(nil); !errors.Is(err, ErrInvalidLeaf) {
+			t.Errorf("%s: validate(%s): %v", name, text, err)
 		}
 	}
 }
 
-// TestValidateLeafNoticesEveryCut cuts a leaf at each byte.
-func TestValidateLeafNoticesEveryCut(t *testing.T) {
+// TestValidateNoticesEveryCut cuts a leaf at each byte.
+func TestValidateNoticesEveryCut(t *testing.T) {
 	leaf, _ := hex.DecodeString(example)
 	for n := range leaf {
-		if _, err := ValidateLeaf(leaf[:n]); !errors.Is(err, ErrInvalidLeaf) {
+		if _, err := block(leaf[:n]).validate(nil); !errors.Is(err, ErrInvalidLeaf) {
 			t.Errorf("the first %d bytes: %v", n, err)
 		}
 	}
 }
 
-// FuzzValidateLeaf holds ValidateLeaf to the tests' own decoder, and what it
+// FuzzValidate holds validate to the tests' own decoder, and what it
 // accepts to everything that is done with a leaf.
-func FuzzValidateLeaf(f *testing.F) {
+func FuzzValidate(f *testing.F) {
 	leaf, _ := hex.DecodeString(example)
 	f.Add(leaf)
 	f.Add([]byte{})
@@ -67,10 +67,10 @@ func FuzzValidateLeaf(f *testing.F) {
 	f.Add([]byte(blockOf(model{"": 1, long: 1 << 40, long + "a": 3, long + "b" + long: 4}, 6)))
 	f.Add([]byte(blockOf(model{"\x00": 0, "\xff": 1<<64 - 1, "\xff\x00": 2}, 8)))
 	f.Fuzz(func(t *testing.T, leaf []byte) {
-		n, err := ValidateLeaf(leaf)
+		last, err := block(leaf).validate(nil)
 		pairs, broken := decode(leaf)
 		if refuse := broken != nil || len(pairs) == 0 || len(pairs) > maxCount; refuse != (err != nil) {
-			t.Fatalf("ValidateLeaf = %v, the decoder says %v, %d entries", err, broken, len(pairs))
+			t.Fatalf("validate says %v, the decoder says %v, %d entries", err, broken, len(pairs))
 		}
 		if err != nil {
 			if !errors.Is(err, ErrInvalidLeaf) {
@@ -78,8 +78,8 @@ func FuzzValidateLeaf(f *testing.F) {
 			}
 			return
 		}
-		if n != len(pairs) {
-			t.Fatalf("%d entries, want %d", n, len(pairs))
+		if want := pairs[len(pairs)-1].key; string(last) != want {
+			t.Fatalf("the last key is %q, want %q", last, want)
 		}
 		useLeaf(t, leaf, pairs)
 	})
@@ -89,10 +89,11 @@ func FuzzValidateLeaf(f *testing.F) {
 // reads it, takes it apart, and expects its bytes as they were.
 func useLeaf(t *testing.T, leaf []byte, pairs []pair) {
 	before := bytes.Clone(leaf)
-	h := &history{
-		tree:  &Tree{limits: defaultLimits, version: 1, count: len(pairs), root: &node{block: leaf}},
-		model: model{},
+	b := NewBuilder()
+	if err := b.AddLeaf(leaf); err != nil {
+		t.Fatal(err)
 	}
+	h := &history{tree: b.Finish(), model: model{}}
 	for _, p := range pairs {
 		h.model[p.key] = p.value
 	}

@@ -11,9 +11,10 @@ type View struct {
 	version uint64
 }
 
-// Tree returns a new tree that begins as the view, in constant time. It shares the
-// view's memory and copies what it changes: a change to it shows neither in the
-// view nor in the tree that the view is of.
+// Tree returns a new tree that begins as the view, in constant time. It shares
+// the view's memory and copies what it changes: a change to it shows neither in
+// the view nor in the tree that the view is of. The two may be changed at the
+// same time, each by its own writer.
 func (v View) Tree() *Tree {
 	if v.root == nil {
 		return New()
@@ -34,7 +35,7 @@ func (v View) Bytes() int64 { return v.root.heapBytes() }
 func (v View) Cursor() *Cursor { return &Cursor{root: v.root} }
 
 // Leaves returns the leaves in key order, each as its bytes (block.go states
-// the encoding; ValidateLeaf checks it). They are the tree's own memory: the
+// the encoding; Builder.AddLeaf reads it). They are the tree's own memory: the
 // caller may keep them and must not change them.
 func (v View) Leaves() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
@@ -62,7 +63,8 @@ func (n *node) leaves(yield func([]byte) bool) bool {
 const nodeBytes = 64
 
 // heapBytes returns the bytes of heap of n, which may be nil, and of all below
-// it. Capacities are sizes of the allocator, so nothing is estimated.
+// it. Capacities are sizes of the allocator, so nothing is estimated, but that of
+// a leaf from outside only its length is known.
 func (n *node) heapBytes() int64 {
 	if n == nil {
 		return 0

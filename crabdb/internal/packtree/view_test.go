@@ -2,6 +2,7 @@ package packtree
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -35,6 +36,78 @@ func TestViewsStayAsTheyWere(t *testing.T) {
 			}
 			h.agree(t)
 		})
+	}
+}
+
+// TestForksGoTheirOwnWay forks trees from views, old and new, of trees and of
+// forks, and changes all of them in turn.
+func TestForksGoTheirOwnWay(t *testing.T) {
+	r := random(t)
+	draw := kinds[0].draw
+	start := newHistory(small)
+	for range 500 {
+		start.set(t, draw(r), drawValue(r))
+	}
+	forks := []*history{start}
+	for len(forks) < 12 {
+		from := forks[r.IntN(len(forks))]
+		from.freeze()
+		f := from.views[r.IntN(len(from.views))]
+		forks = append(forks, &history{tree: f.view.Tree(), model: maps.Clone(f.want)})
+		for range 500 {
+			h := forks[r.IntN(len(forks))]
+			if r.IntN(3) == 0 {
+				h.delete(t, draw(r))
+			} else {
+				h.set(t, draw(r), drawValue(r))
+			}
+		}
+	}
+	for _, h := range forks {
+		h.agree(t)
+	}
+}
+
+func TestForkOfNothing(t *testing.T) {
+	for _, v := range []View{{}, New().View()} {
+		h := &history{tree: v.Tree(), model: model{}}
+		h.set(t, "a", 1)
+		h.agree(t)
+		agree(t, v, model{})
+	}
+}
+
+// TestForksAtOnce changes a tree and a fork of it at the same time, which share
+// all they did not copy. Run with -race.
+func TestForksAtOnce(t *testing.T) {
+	key := func(i int) []byte { return fmt.Appendf(nil, "%06d", i) }
+	tree := newTree(small)
+	for i := range 2000 {
+		tree.Set(key(i), 0)
+	}
+	trees := []*Tree{tree, tree.View().Tree(), tree.View().Tree()}
+	var writers sync.WaitGroup
+	for n, tree := range trees {
+		writers.Go(func() {
+			for i := range 2000 {
+				if i%3 == n {
+					tree.Delete(key(i))
+				} else {
+					tree.Set(key(i), uint64(n+1))
+				}
+			}
+		})
+	}
+	writers.Wait()
+	for n, tree := range trees {
+		want := model{}
+		for i := range 2000 {
+			if i%3 != n {
+				want[string(key(i))] = uint64(n + 1)
+			}
+		}
+		verify(t, tree)
+		agree(t, tree.View(), want)
 	}
 }
 
