@@ -107,6 +107,9 @@ func (db *DB) nameSnapshot(log *logFile, h header) error {
 		return db.poison(err)
 	}
 	db.checkpointed.Store(h.watermark())
-	db.change(func() { db.named = h.indexLen })
+	db.treeMu.Lock()
+	defer db.treeMu.Unlock()
+	db.named = h.indexLen
+	db.stale.Store(true)
 	return nil
 }

@@ -205,7 +205,7 @@ func (c *compaction) install() {
 	c.to = nil
 	old := db.log
 	db.treeMu.Lock()
-	db.log, db.tree, db.live = to.log, to.tree, to.live
+	db.log, db.tree, db.live, db.indexed = to.log, to.tree, to.live, to.upTo
 	db.named, db.replaced = c.plan.head.indexLen, 0
 	db.publish()
 	db.treeMu.Unlock()

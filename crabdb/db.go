@@ -36,6 +36,7 @@ type DB struct {
 	treeMu   sync.Mutex
 	tree     *packtree.Tree
 	log      *logFile // changed with treeMu and the turn
+	indexed  int64    // up to where the log is in the tree
 	live     int64    // bytes of the records that the tree points at
 	named    int64    // bytes of the snapshot that the header names
 	replaced int64    // bytes of the puts replaced or deleted since the last compaction
@@ -146,18 +147,18 @@ func (db *DB) acquire(ctx context.Context) (*snapshot, error) {
 
 // publish makes the tree as it is the version that readers take. treeMu is held.
 func (db *DB) publish() {
-	db.latest.Store(&snapshot{view: db.tree.View(), log: db.log, end: db.log.end.Load(), live: db.live, named: db.named})
+	db.latest.Store(&snapshot{view: db.tree.View(), log: db.log, end: db.indexed, live: db.live, named: db.named})
 	db.stale.Store(false)
 }
 
-// change changes the tree under treeMu. It does nothing to a closed store.
+// change changes the tree under treeMu, to have what the log has. The turn is
+// held, so that no record is in the log and not in the tree when it returns.
 func (db *DB) change(fn func()) {
 	db.treeMu.Lock()
 	defer db.treeMu.Unlock()
 	fn()
-	if db.latest.Load() != nil {
-		db.stale.Store(true)
-	}
+	db.indexed = db.log.end.Load()
+	db.stale.Store(true)
 }
 
 // Get returns the value of a key, which is the caller's, or ErrNotFound.
@@ -239,16 +240,18 @@ func (db *DB) put(col byte, key, value []byte) error {
 	if err := db.append(db.encode(opPut, col, key, value)); err != nil {
 		return err
 	}
-	at := locate(offset, db.log.size(len(key), len(value)))
+	size := db.log.size(len(key), len(value))
 	var buf [keyBuffer]byte
 	id := treeKey(buf[:0], col, key)
-	old, existed := location(0), false
+	var old uint64
+	var existed bool
 	db.change(func() {
-		v, ok := db.tree.Set(id, uint64(at))
-		old, existed = location(v), ok
-		db.live += int64(db.log.size(len(key), len(value)))
+		old, existed = db.tree.Set(id, uint64(locate(offset, size)))
+		db.live += int64(size)
+		db.retireKnown(location(old), existed)
 	})
-	return db.retire(old, existed, len(key))
+	db.retireLong(location(old), existed, len(key))
+	return nil
 }
 
 // delete appends the record of a delete and takes the key from the index. The
@@ -256,35 +259,45 @@ func (db *DB) put(col byte, key, value []byte) error {
 func (db *DB) delete(col byte, key []byte) (existed bool, err error) {
 	var buf [keyBuffer]byte
 	id := treeKey(buf[:0], col, key)
-	old, ok := db.tree.Get(id) // the turn holder alone changes the tree
-	if !ok {
+	old, existed := db.tree.Get(id) // the turn holder alone changes the tree
+	if !existed {
 		return false, nil
 	}
 	if err := db.append(db.encode(opDelete, col, key, nil)); err != nil {
 		return false, err
 	}
-	db.change(func() { db.tree.Delete(id) })
-	return true, db.retire(location(old), true, len(key))
+	db.change(func() {
+		db.tree.Delete(id)
+		db.retireKnown(location(old), true)
+	})
+	db.retireLong(location(old), true, len(key))
+	return true, nil
 }
 
-// retire takes a replaced record from the count of live bytes. The turn is held.
-func (db *DB) retire(old location, existed bool, keyLen int) error {
-	if !existed {
-		return nil
+// retireKnown takes a replaced record, whose size the index has, from the live
+// bytes. treeMu is held.
+func (db *DB) retireKnown(old location, existed bool) {
+	if size, known := old.size(); existed && known {
+		db.live -= int64(size)
+		db.replaced += int64(size)
 	}
-	size, known := old.size()
-	if !known {
-		n, err := db.log.sizeAt(keyLen, old.offset())
-		if err != nil {
-			return nil // the write is done; the count of dead bytes is a little low
-		}
-		size = n
+}
+
+// retireLong does it for a record so long that its size has to be read, for which
+// treeMu is let go. One that cannot be read any more stays counted as live, which
+// makes compaction come a little later.
+func (db *DB) retireLong(old location, existed bool, keyLen int) {
+	if _, known := old.size(); !existed || known {
+		return
+	}
+	size, err := db.log.sizeAt(keyLen, old.offset())
+	if err != nil {
+		return
 	}
 	db.change(func() {
 		db.live -= int64(size)
 		db.replaced += int64(size)
 	})
-	return nil
 }
 
 // append writes encoded records at the end of the log. The turn is held. When it

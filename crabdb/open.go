@@ -303,7 +303,7 @@ func (db *DB) adopt(l *loader) {
 	defer db.treeMu.Unlock()
 	db.log, db.layout, db.tree, db.live, db.recovery = l.log, l.log.layout, l.tree, l.live, l.recovery
 	watermark := int64(headerSize)
-	db.named, db.replaced = 0, 0
+	db.indexed, db.named, db.replaced = l.upTo, 0, 0
 	if l.recovery.Snapshot {
 		watermark, db.named = l.head.watermark(), l.head.indexLen
 	}

@@ -57,7 +57,7 @@ func (db *DB) readOn(ctx context.Context, size int64) error {
 	l.recovery = db.recovery
 	db.treeMu.Lock()
 	defer db.treeMu.Unlock()
-	db.tree, db.live = l.tree, l.live
+	db.tree, db.live, db.indexed = l.tree, l.live, l.upTo
 	db.publish()
 	return nil
 }
