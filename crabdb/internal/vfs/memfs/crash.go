@@ -1,0 +1,92 @@
+package memfs
+
+import (
+	"bytes"
+	"maps"
+)
+
+// SectorSize is what a disk writes whole or not at all, in bytes. Package crabdb
+// relies on it for its header alone, which is in the first one.
+const SectorSize = 512
+
+// Fate is what became of a sector that was written and not synced.
+type Fate int
+
+// The fates of a sector.
+const (
+	Lost    Fate = iota // the disk has what the last sync left
+	Kept                // it has what was written
+	Zeroed              // the length was written, the bytes were not
+	Garbled             // it has bytes that nobody wrote
+)
+
+// Crash returns the file system that is found after a power loss now: with all
+// that was synced; of every other sector what sector says; and of every change of
+// a directory, from the oldest to the newest, those that entry says. Nothing is
+// locked in it. The file system itself goes on as it was.
+func (m *FS) Crash(sector func() Fate, entry func() bool) *FS {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	durable := maps.Clone(m.durable)
+	for _, c := range m.pending {
+		if entry() {
+			c.apply(durable)
+		}
+	}
+	after := New()
+	for path, n := range durable {
+		disk := n.crashed(sector, entry)
+		after.entries[path] = &inode{now: disk, disk: bytes.Clone(disk), mode: n.mode}
+	}
+	after.durable = maps.Clone(after.entries)
+	return after
+}
+
+// Kill returns the file system as the operating system has it when a process is
+// killed: nothing is lost but the locks.
+func (m *FS) Kill() *FS {
+	return m.Crash(func() Fate { return Kept }, func() bool { return true })
+}
+
+// Synced returns the file system with what was synced and nothing else.
+func (m *FS) Synced() *FS {
+	return m.Crash(func() Fate { return Lost }, func() bool { return false })
+}
+
+// crashed returns what a power loss leaves of a file.
+func (n *inode) crashed(sector func() Fate, shortened func() bool) []byte {
+	disk := bytes.Clone(n.disk)
+	if len(n.now) < len(disk) && shortened() {
+		disk = disk[:len(n.now)]
+	}
+	for at := 0; at < len(n.now); at += SectorSize {
+		end := min(at+SectorSize, len(n.now))
+		if written := n.now[at:end]; !bytes.Equal(written, clip(n.disk, at, end)) {
+			disk = sector().apply(disk, at, written)
+		}
+	}
+	return disk
+}
+
+// clip returns b[from:to], as far as b goes.
+func clip(b []byte, from, to int) []byte {
+	return b[min(from, len(b)):min(to, len(b))]
+}
+
+func (f Fate) apply(disk []byte, at int, written []byte) []byte {
+	if f == Lost {
+		return disk
+	}
+	disk = resized(disk, max(len(disk), at+len(written)))
+	sector := disk[at : at+len(written)]
+	copy(sector, written)
+	for i := range sector {
+		switch f {
+		case Zeroed:
+			sector[i] = 0
+		case Garbled:
+			sector[i] ^= 0xA5
+		}
+	}
+	return disk
+}
