@@ -81,7 +81,7 @@ func TestMessageRoundTrip(t *testing.T) {
 func TestD01_OrderIsThatOfAppendingWhateverTheClockSays(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kv.KVStorage) {
 		ctx := t.Context()
-		h := mustCreate(t, s, sessions.Meta{}).Handle
+		h := mustCreate(t, s, sessions.Meta{CreatedAt: at(0)}).Handle
 		msgs := []sessions.Message{user("u"), assistant("a", "c"), result("c", "r1"), result("c", "r2"), assistant("b"), user("v")}
 		for i, second := range []int{10, 11, 11, 9, 8, 12} {
 			msgs[i].At = at(second)
@@ -101,8 +101,13 @@ func TestD01_OrderIsThatOfAppendingWhateverTheClockSays(t *testing.T) {
 		}
 		wantEqual(t, "export", exported, want)
 		wantEqual(t, "resume", resumed, want)
-		if m := must[sessions.Meta](t)(sessions.Load(ctx, s, h)); !m.UpdatedAt.After(at(12)) && !m.UpdatedAt.Equal(m.CreatedAt) {
-			t.Errorf("updated at %v", m.UpdatedAt)
+		if m := must[sessions.Meta](t)(sessions.Load(ctx, s, h)); !m.UpdatedAt.Equal(at(12)) {
+			t.Errorf("updated at %v, and the latest message is of %v", m.UpdatedAt, at(12))
+		}
+		late := user("an old one")
+		late.At = at(1)
+		if m := mustAppend(t, s, h, late); !m.UpdatedAt.Equal(at(12)) {
+			t.Errorf("an older message moved the time of the last activity to %v", m.UpdatedAt)
 		}
 	})
 }

@@ -21,7 +21,10 @@ import (
 // messages are written fast: metas and the statistics of the text index are
 // written once at its end.
 func Update(ctx context.Context, s kv.KVStorage, fn func(b *Batch) error) error {
-	ranking := rankingOf(s)
+	return update(ctx, s, rankingOf(s), fn)
+}
+
+func update(ctx context.Context, s kv.KVStorage, ranking Ranking, fn func(b *Batch) error) error {
 	return kv.Update(ctx, s, func(tx kv.KVStorage) error {
 		b := &Batch{tx: tx, ranking: ranking, drafts: map[string]*draft{}, docAt: map[string]int{}}
 		if err := fn(b); err != nil {

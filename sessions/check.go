@@ -33,7 +33,7 @@ func (f Fault) String() string {
 // Content that nothing reaches, as an interrupted append leaves it on a store
 // without transactions, is no fault.
 func Check(ctx context.Context, s kv.KVStorage, handle string) ([]Fault, error) {
-	c := checker{ctx: ctx}
+	c := checker{ctx: ctx, ranking: rankingOf(s)}
 	err := kv.View(ctx, s, func(tx kv.KVStorage) error {
 		c.s = tx
 		if handle != "" {
@@ -46,9 +46,10 @@ func Check(ctx context.Context, s kv.KVStorage, handle string) ([]Fault, error) 
 
 // checker looks at a store that does not change.
 type checker struct {
-	ctx    context.Context
-	s      kv.KVStorage
-	faults []Fault
+	ctx     context.Context
+	s       kv.KVStorage
+	ranking Ranking
+	faults  []Fault
 }
 
 func (c *checker) fault(handle, format string, args ...any) {
@@ -145,7 +146,7 @@ func (c *checker) marker(meta *Meta) error {
 func (c *checker) compare(handle string, anew func(*Batch) error) error {
 	above := kv.NewOverlay(c.s)
 	defer above.Close()
-	if err := Update(c.ctx, above, anew); err != nil {
+	if err := update(c.ctx, above, c.ranking, anew); err != nil {
 		return err
 	}
 	for _, change := range above.Changes() {

@@ -54,9 +54,13 @@ func (b *Batch) Compact(ctx context.Context, handle string, c Compaction) (Meta,
 	return d.now, b.tx.Put(ctx, kv.Session, archiveKey(b.tx, handle), []byte(name))
 }
 
-// undoCompaction makes all messages live again.
+// undoCompaction makes all messages live again. The meta is written first: what it
+// does not speak of, nothing reaches.
 func (b *Batch) undoCompaction(ctx context.Context, d *draft) error {
 	d.now.Boundary, d.now.Summary = 0, ""
+	if err := b.writeMeta(ctx, d); err != nil {
+		return err
+	}
 	if _, err := b.tx.Delete(ctx, kv.Session, archiveKey(b.tx, d.now.Handle)); err != nil {
 		return err
 	}
@@ -66,7 +70,7 @@ func (b *Batch) undoCompaction(ctx context.Context, d *draft) error {
 // Context is what a model is shown of a session: in place of its history a
 // summary, and then the messages since.
 type Context struct {
-	Summary  string    `json:"summary,omitempty"` // empty when nothing was compacted
+	Summary  string    `json:"summary,omitempty"` // of what is before the boundary; empty when nothing is
 	Archive  string    `json:"archive,omitempty"` // name of the memory entry with the summary
 	Messages []Message `json:"messages"`
 }
@@ -93,22 +97,20 @@ func loadContext(ctx context.Context, s kv.KVStorage, handle string) (Context, e
 		return Context{}, err
 	}
 	c := Context{Messages: paired(live)}
-	name, err := s.Get(ctx, kv.Session, archiveKey(s, handle))
-	if errors.Is(err, kv.ErrNotFound) {
+	if meta.Boundary == 0 { // no message has a summary in its place
 		return c, nil
 	}
-	if err != nil {
-		return Context{}, err
+	name, err := s.Get(ctx, kv.Session, archiveKey(s, handle))
+	if err == nil {
+		c.Archive = string(name)
+		var e memory.Entry
+		e, err = memory.Get(ctx, s, c.Archive)
+		c.Summary = e.Content
 	}
-	c.Archive, c.Summary = string(name), meta.Summary
-	entry, err := memory.Get(ctx, s, c.Archive)
-	switch {
-	case err == nil:
-		c.Summary = entry.Content
-	case !errors.Is(err, kv.ErrNotFound): // someone forgot it: the meta says it too
-		return Context{}, err
+	if errors.Is(err, kv.ErrNotFound) { // someone forgot the entry: the meta says it too
+		c.Summary, err = meta.Summary, nil
 	}
-	return c, nil
+	return c, err
 }
 
 // liveMessages returns the messages from the boundary on. One that cannot be read

@@ -1,12 +1,13 @@
 package sessions
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/crabstore/crabstore/kv"
 )
@@ -32,6 +33,9 @@ const DefaultPage = 50
 type Page struct {
 	Sessions []Meta `json:"sessions"`       // newest first, by CreatedAt and then handle
 	Next     string `json:"next,omitempty"` // cursor of the next page; empty when there is none
+
+	// Unreadable is the handles of sessions among these whose meta is damaged.
+	Unreadable []string `json:"unreadable,omitempty"`
 }
 
 // List returns a page of the sessions that f means. It reads the keys of the list
@@ -71,14 +75,21 @@ func list(ctx context.Context, s kv.KVStorage, f Filter) (Page, error) {
 	}
 	var page Page
 	last := ""
-	for e, err := range newestFirst(ctx, s, groups, f) {
+	for place, err := range newestFirst(ctx, s, groups, f) {
 		if err != nil {
 			return Page{}, err
 		}
-		m, err := loadMeta(ctx, s, e.handle)
+		_, handle, err := splitPlace(place)
+		if err != nil {
+			return Page{}, err
+		}
+		m, err := loadMeta(ctx, s, handle)
 		switch {
 		case errors.Is(err, kv.ErrNotFound):
 			continue // a deletion was cut short, on a store without transactions
+		case errors.Is(err, kv.ErrCorrupt):
+			page.Unreadable = append(page.Unreadable, handle)
+			continue
 		case err != nil:
 			return Page{}, err
 		case f.Match != nil && !f.Match(m):
@@ -88,38 +99,43 @@ func list(ctx context.Context, s kv.KVStorage, f Filter) (Page, error) {
 			return page, nil
 		}
 		page.Sessions = append(page.Sessions, m)
-		last = e.place
+		last = place
 	}
 	return page, nil
 }
 
-// newestFirst merges the groups, each of which the index has in order.
-func newestFirst(ctx context.Context, s kv.KVStorage, groups [][]byte, f Filter) iter.Seq2[listEntry, error] {
-	return func(yield func(listEntry, error) bool) {
+// A place is {created_at}/{handle} as it stands at the end of a key of the list
+// index: places sort as the list does, and a cursor is the place that a page ends
+// with.
+
+// newestFirst yields the places of all groups, each of which the index has in
+// order.
+func newestFirst(ctx context.Context, s kv.KVStorage, groups [][]byte, f Filter) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
 		n := f.Limit + 1 // one more tells whether there is a next page
 		cursor := f.Cursor
 		for {
-			chunk, err := newest(ctx, s, groups, cursor, n)
+			places, err := newest(ctx, s, groups, cursor, n)
 			if err != nil {
-				yield(listEntry{}, err)
+				yield("", err)
 				return
 			}
-			for _, e := range chunk {
-				if !yield(e, nil) {
+			for _, place := range places {
+				if !yield(place, nil) {
 					return
 				}
 			}
-			if len(chunk) < n {
+			if len(places) < n {
 				return
 			}
-			cursor = chunk[n-1].place
+			cursor = places[n-1]
 		}
 	}
 }
 
-// newest returns the n newest entries of all groups behind a cursor.
-func newest(ctx context.Context, s kv.KVStorage, groups [][]byte, cursor string, n int) ([]listEntry, error) {
-	var found []listEntry
+// newest returns the n newest places of all groups behind a cursor.
+func newest(ctx context.Context, s kv.KVStorage, groups [][]byte, cursor string, n int) ([]string, error) {
+	var places []string
 	for _, group := range groups {
 		r := kv.Range{Prefix: group, Reverse: true, KeysOnly: true}
 		if cursor != "" {
@@ -130,18 +146,27 @@ func newest(ctx context.Context, s kv.KVStorage, groups [][]byte, cursor string,
 			if err != nil {
 				return nil, err
 			}
-			entry, err := parseListKey(e.Key)
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, entry)
+			places = append(places, string(e.Key[len(group):]))
 			if left--; left == 0 {
 				break
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b listEntry) int { return cmp.Compare(b.place, a.place) })
-	return found[:min(len(found), n)], nil
+	slices.SortFunc(places, func(a, b string) int { return strings.Compare(b, a) })
+	return places[:min(len(places), n)], nil
+}
+
+// splitPlace takes a place apart.
+func splitPlace(place string) (created time.Time, handle string, err error) {
+	parts, err := kv.SplitParts(place)
+	if err == nil && len(parts) != 2 {
+		err = fmt.Errorf("%w: %.200q is no place in the list index", kv.ErrMalformedKey, place)
+	}
+	if err != nil {
+		return time.Time{}, "", err
+	}
+	created, err = kv.ParseTime(parts[0])
+	return created, parts[1], err
 }
 
 // listGroups returns the prefixes of the pairs of agent and creator that f means.
@@ -179,10 +204,7 @@ func firstKey(ctx context.Context, s kv.KVStorage, r kv.Range) ([]byte, error) {
 }
 
 // listEntry is what a key of the list index says.
-type listEntry struct {
-	agent, by, handle string
-	place             string // {created_at}/{handle}, as in the key: it sorts as the list does
-}
+type listEntry struct{ agent, by, handle string }
 
 func parseListKey(key []byte) (listEntry, error) {
 	_, parts, err := kv.Split(key)
@@ -192,18 +214,15 @@ func parseListKey(key []byte) (listEntry, error) {
 	if len(parts) != 6 {
 		return listEntry{}, fmt.Errorf("%w: session %.200q is no entry of the list index", kv.ErrMalformedKey, key)
 	}
-	return listEntry{parts[2], parts[3], parts[5], kv.Join(parts[4], parts[5])}, nil
+	return listEntry{parts[2], parts[3], parts[5]}, nil
 }
 
 func checkCursor(cursor string) error {
 	if cursor == "" {
 		return nil
 	}
-	parts, err := kv.SplitParts(cursor)
-	if err == nil && len(parts) == 2 {
-		if _, err = kv.ParseTime(parts[0]); err == nil {
-			return nil
-		}
+	if _, _, err := splitPlace(cursor); err != nil {
+		return fmt.Errorf("%w: cursor %.80q is none that List returned: begin without one", ErrInvalid, cursor)
 	}
-	return fmt.Errorf("%w: cursor %.80q is none that List returned; begin without one", ErrInvalid, cursor)
+	return nil
 }

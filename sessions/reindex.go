@@ -14,13 +14,15 @@ import (
 // empty, again from its content: the counts in its meta, its list entry and what
 // the text index has of it; of all sessions, it also removes what the indexes have
 // of those that are no more. Each session is one commit. It removes no content,
-// changes nothing that was right, and returns how many sessions it went through.
+// changes nothing that was right, and returns how many sessions it went through. It
+// passes over sessions whose meta cannot be read, and returns their errors.
 func Reindex(ctx context.Context, s kv.KVStorage, handle string) (int, error) {
 	if handle != "" {
 		err := Update(ctx, s, func(b *Batch) error { return b.reindex(ctx, handle) })
 		return 1, err
 	}
 	n := 0
+	var damaged error
 	for handle, err := range allHandles(ctx, s) {
 		if err == nil {
 			err = Update(ctx, s, func(b *Batch) error { return b.reindex(ctx, handle) })
@@ -28,11 +30,25 @@ func Reindex(ctx context.Context, s kv.KVStorage, handle string) (int, error) {
 		switch {
 		case err == nil:
 			n++
-		case !errors.Is(err, kv.ErrNotFound): // deleted since, or content without a meta
+		case errors.Is(err, kv.ErrNotFound): // deleted since, or content without a meta
+		case errors.Is(err, kv.ErrCorrupt):
+			damaged = errors.Join(damaged, err)
+		default:
 			return n, err
 		}
 	}
-	return n, Update(ctx, s, func(b *Batch) error { return b.sweep(ctx) })
+	if err := Update(ctx, s, func(b *Batch) error { return b.sweep(ctx) }); err != nil {
+		return n, err
+	}
+	// The documents are right now. What else the text index has hangs on them.
+	report, err := textsearch.Check(ctx, s, TextIndex)
+	if err == nil && len(report.Faults) > 0 {
+		err = textsearch.Repair(ctx, s, TextIndex)
+	}
+	if err != nil {
+		return n, err
+	}
+	return n, damaged
 }
 
 // reindex does it for one session.
@@ -105,24 +121,18 @@ func (b *Batch) dropDocs(ctx context.Context, prefix string, gone func(key strin
 	return text.Flush(ctx)
 }
 
-// sweep removes what the indexes have of sessions that are no more.
+// sweep removes what the indexes have of sessions that are no more. Where a meta
+// cannot be read nobody knows, and the entry stays.
 func (b *Batch) sweep(ctx context.Context) error {
 	for key, err := range b.tx.ScanKeys(ctx, kv.Session, kv.Prefix(b.tx, "idx", "sess")) {
 		if err != nil {
 			return err
 		}
-		stays := false
-		if e, err := parseListKey(key); err == nil {
-			m, err := loadMeta(ctx, b.tx, e.handle)
-			if err != nil && !errors.Is(err, kv.ErrNotFound) {
-				return err
-			}
-			stays = err == nil && bytes.Equal(key, listKey(b.tx, &m))
+		stays, err := b.listedRightly(ctx, key)
+		if err == nil && !stays {
+			_, err = b.tx.Delete(ctx, kv.Session, key)
 		}
-		if stays {
-			continue
-		}
-		if _, err := b.tx.Delete(ctx, kv.Session, key); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -140,6 +150,22 @@ func (b *Batch) sweep(ctx context.Context) error {
 		}
 		return !stays, err
 	})
+}
+
+// listedRightly tells whether a key of the list index is where a meta wants it.
+func (b *Batch) listedRightly(ctx context.Context, key []byte) (bool, error) {
+	e, err := parseListKey(key)
+	if err != nil {
+		return false, nil // none that this package makes
+	}
+	m, err := loadMeta(ctx, b.tx, e.handle)
+	switch {
+	case errors.Is(err, kv.ErrNotFound):
+		return false, nil
+	case errors.Is(err, kv.ErrCorrupt):
+		return true, nil
+	}
+	return err == nil && bytes.Equal(key, listKey(b.tx, &m)), err
 }
 
 // allHandles yields the handle of every session, and of content without a meta. It

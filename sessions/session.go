@@ -43,7 +43,7 @@ func (b *Batch) Create(ctx context.Context, m Meta) (Meta, error) {
 	}
 	// On a store without transactions, an interrupted commit may have left content
 	// of a session that never was.
-	if err := b.deleteContent(ctx, m.Handle); err != nil {
+	if _, err := b.deleteContent(ctx, m.Handle); err != nil {
 		return Meta{}, err
 	}
 	d := b.hold(m, nil)
@@ -98,7 +98,8 @@ func (b *Batch) UpdateMeta(ctx context.Context, handle string, fn func(m *Meta) 
 
 // Delete removes a session and all that is of it: messages, events, state, the
 // summaries that Compact made, and what the indexes have of them. It returns
-// kv.ErrNotFound when there is none. Sessions that came from it stay.
+// kv.ErrNotFound when there is none. Sessions that came from it stay. One whose
+// meta cannot be read can be deleted too.
 func Delete(ctx context.Context, s kv.KVStorage, handle string) error {
 	return Update(ctx, s, func(b *Batch) error { return b.Delete(ctx, handle) })
 }
@@ -106,11 +107,17 @@ func Delete(ctx context.Context, s kv.KVStorage, handle string) error {
 // Delete is the function of that name, in the batch.
 func (b *Batch) Delete(ctx context.Context, handle string) error {
 	d, err := b.open(ctx, handle)
+	switch {
+	case errors.Is(err, kv.ErrNotFound):
+		return b.finishDelete(ctx, handle, err)
+	case errors.Is(err, kv.ErrCorrupt):
+		d = b.hold(Meta{Handle: handle}, nil)
+		err = b.unlist(ctx, handle)
+	}
 	if err != nil {
 		return err
 	}
-	// Indexes first, then content, the meta at the very end: while it is there a
-	// Delete that was cut short can be called again.
+	// What leads to the content goes first, the meta last of that.
 	if err := b.dropText(ctx, handle); err != nil {
 		return err
 	}
@@ -119,28 +126,58 @@ func (b *Batch) Delete(ctx context.Context, handle string) error {
 			return err
 		}
 	}
-	if err := b.deleteSummaries(ctx, handle); err != nil {
-		return err
-	}
-	if err := b.deleteContent(ctx, handle); err != nil {
+	if _, err := b.tx.Delete(ctx, kv.Session, metaKey(b.tx, handle)); err != nil {
 		return err
 	}
 	b.forget(d)
-	return nil
+	if err := b.deleteSummaries(ctx, handle); err != nil {
+		return err
+	}
+	_, err = b.deleteContent(ctx, handle)
+	return err
 }
 
-func (b *Batch) deleteContent(ctx context.Context, handle string) error {
-	meta := metaKey(b.tx, handle)
-	for key, err := range b.tx.ScanKeys(ctx, kv.Session, kv.Prefix(b.tx, "session", handle)) {
-		if err == nil && string(key) != string(meta) {
-			_, err = b.tx.Delete(ctx, kv.Session, key)
-		}
+// finishDelete deletes what an interrupted Delete left on a store without
+// transactions. It returns absent when there is nothing.
+func (b *Batch) finishDelete(ctx context.Context, handle string, absent error) error {
+	if err := b.deleteSummaries(ctx, handle); err != nil {
+		return err
+	}
+	n, err := b.deleteContent(ctx, handle)
+	if n == 0 && err == nil {
+		return absent
+	}
+	return err
+}
+
+// unlist takes a session out of the list wherever it is in it.
+func (b *Batch) unlist(ctx context.Context, handle string) error {
+	for key, err := range b.tx.ScanKeys(ctx, kv.Session, kv.Prefix(b.tx, "idx", "sess")) {
 		if err != nil {
 			return err
 		}
+		if e, err := parseListKey(key); err != nil || e.handle != handle {
+			continue
+		}
+		if _, err := b.tx.Delete(ctx, kv.Session, key); err != nil {
+			return err
+		}
 	}
-	_, err := b.tx.Delete(ctx, kv.Session, meta)
-	return err
+	return nil
+}
+
+// deleteContent deletes all keys of a session and returns how many there were.
+func (b *Batch) deleteContent(ctx context.Context, handle string) (n int, err error) {
+	for key, err := range b.tx.ScanKeys(ctx, kv.Session, kv.Prefix(b.tx, "session", handle)) {
+		if err == nil {
+			_, err = b.tx.Delete(ctx, kv.Session, key)
+		}
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
 }
 
 func (b *Batch) deleteSummaries(ctx context.Context, handle string) error {

@@ -29,7 +29,8 @@ func (b *Batch) Truncate(ctx context.Context, handle string, from int) (Meta, er
 		return Meta{}, err
 	}
 	gone, usage, err := b.tail(ctx, d, from)
-	if err != nil || len(gone) == 0 {
+	undo := from < d.now.Boundary
+	if err != nil || len(gone) == 0 && !undo {
 		return metaOf(d), err
 	}
 	if err := b.dropMessageText(ctx, d, gone); err != nil {
@@ -43,7 +44,7 @@ func (b *Batch) Truncate(ctx context.Context, handle string, from int) (Meta, er
 	d.now.Messages -= len(gone)
 	d.now.Usage = d.now.Usage.plus(&usage, -1)
 	d.touch()
-	if from < d.now.Boundary {
+	if undo {
 		err = b.undoCompaction(ctx, d)
 	}
 	return d.now, err

@@ -1,0 +1,184 @@
+package sessions_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/kv/memkv"
+	"github.com/crabstore/crabstore/sessions"
+	"github.com/crabstore/crabstore/textsearch"
+)
+
+// small makes a store with two sessions that have something of everything.
+func small(t *testing.T) kv.KVStorage {
+	s := memkv.New()
+	spent := assistant("reply", "c")
+	spent.Usage = &sessions.Usage{Output: 3}
+	for _, h := range []string{"a", "b"} {
+		fill(t, s, sessions.Meta{Handle: h, Agent: "ag", CreatedBy: "by", CreatedAt: at(1), Title: "title"}, user("question of the user"), spent, result("c", "r"))
+		must[[]sessions.Event](t)(sessions.AppendEvents(t.Context(), s, h, sessions.Event{Type: "1"}, sessions.Event{Type: "2"}, sessions.Event{Type: "3"}))
+		must[sessions.Meta](t)(sessions.Compact(t.Context(), s, h, sessions.Compaction{Summary: "summary"}))
+	}
+	return s
+}
+
+func TestCheckFindsAndReindexRepairs(t *testing.T) {
+	const doc0 = "a/msg/000000000000"
+	put := func(t *testing.T, s kv.KVStorage, col kv.Column, value string, parts ...string) {
+		if err := s.Put(t.Context(), col, kv.Key(s, parts...), []byte(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove := func(t *testing.T, s kv.KVStorage, col kv.Column, parts ...string) {
+		existed, err := s.Delete(t.Context(), col, kv.Key(s, parts...))
+		if err != nil || !existed {
+			t.Fatalf("%v: existed %v, %v", parts, existed, err)
+		}
+	}
+	index := func(t *testing.T, s kv.KVStorage, key, text string) {
+		if err := textsearch.Put(t.Context(), s, sessions.TextIndex, key, text, 1.5); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const created = "2026-05-06T07:08:01.000000000Z"
+	for _, c := range []struct {
+		name   string
+		damage func(t *testing.T, s kv.KVStorage)
+		want   string // in a fault
+		lost   bool   // cannot be repaired: content is gone
+		wide   bool   // not of this session, or not of it alone: seen when all are checked
+	}{
+		{name: "a message is not indexed", want: "missing in column text", damage: func(t *testing.T, s kv.KVStorage) {
+			must[bool](t)(textsearch.Drop(t.Context(), s, sessions.TextIndex, doc0))
+		}},
+		{name: "a title is not indexed", want: "missing in column text", damage: func(t *testing.T, s kv.KVStorage) {
+			must[bool](t)(textsearch.Drop(t.Context(), s, sessions.TextIndex, "a/title"))
+		}},
+		{name: "other text is indexed", want: "not as the content says", damage: func(t *testing.T, s kv.KVStorage) { index(t, s, doc0, "other") }},
+		{name: "a message that is not there is indexed", want: "too much in column text", damage: func(t *testing.T, s kv.KVStorage) { index(t, s, "a/msg/000000000009", "other") }},
+		{name: "a tool's message is indexed", want: "too much in column text", damage: func(t *testing.T, s kv.KVStorage) { index(t, s, "a/msg/000000000002", "r") }},
+		{name: "a posting is gone", want: "missing in column text", damage: func(t *testing.T, s kv.KVStorage) {
+			remove(t, s, kv.Text, "idx", "text", "sess", "term", "question", doc0)
+		}},
+		{name: "a posting too many", want: "text index", wide: true, damage: func(t *testing.T, s kv.KVStorage) {
+			put(t, s, kv.Text, "\x01\x01\x01", "idx", "text", "sess", "term", "nonsense", doc0)
+		}},
+		{name: "the statistics are gone", want: "stats", wide: true, damage: func(t *testing.T, s kv.KVStorage) { remove(t, s, kv.Text, "idx", "text", "sess", "stats") }},
+		{name: "a session that is not there is indexed", want: "too much in column text", wide: true, damage: func(t *testing.T, s kv.KVStorage) { index(t, s, "c/title", "x") }},
+		{name: "not listed", want: "missing in column session: local/idx/sess/ag/by", damage: func(t *testing.T, s kv.KVStorage) {
+			remove(t, s, kv.Session, "idx", "sess", "ag", "by", created, "a")
+		}},
+		{name: "listed as another", want: "not as the content says in column session", damage: func(t *testing.T, s kv.KVStorage) {
+			put(t, s, kv.Session, "b", "idx", "sess", "ag", "by", created, "a")
+		}},
+		{name: "listed twice", want: "too much in column session", wide: true, damage: func(t *testing.T, s kv.KVStorage) {
+			put(t, s, kv.Session, "a", "idx", "sess", "other", "by", created, "a")
+		}},
+		{name: "listed and not there", want: "too much in column session", wide: true, damage: func(t *testing.T, s kv.KVStorage) {
+			put(t, s, kv.Session, "c", "idx", "sess", "ag", "by", created, "c")
+		}},
+		{name: "a message is gone", want: "not as the content says in column session: local/session/a/meta", damage: func(t *testing.T, s kv.KVStorage) {
+			remove(t, s, kv.Session, "session", "a", "msg", "000000000001")
+		}},
+		{name: "a message is damaged", want: "corrupt", lost: true, damage: func(t *testing.T, s kv.KVStorage) {
+			put(t, s, kv.Session, "\xc1", "session", "a", "msg", "000000000000")
+		}},
+		{name: "an event is gone", want: "event 1 is followed by event 3", lost: true, damage: func(t *testing.T, s kv.KVStorage) {
+			remove(t, s, kv.Session, "session", "a", "evt", "000000000002")
+		}},
+		{name: "the last event is gone", want: "the last event is 2 and not 3", lost: true, damage: func(t *testing.T, s kv.KVStorage) {
+			remove(t, s, kv.Session, "session", "a", "evt", "000000000003")
+		}},
+		{name: "an event is damaged", want: "corrupt", lost: true, damage: func(t *testing.T, s kv.KVStorage) {
+			put(t, s, kv.Session, "", "session", "a", "evt", "000000000002")
+		}},
+		{name: "the marker is gone", want: "no summary stands", lost: true, damage: func(t *testing.T, s kv.KVStorage) {
+			remove(t, s, kv.Session, "session", "a", "archive")
+		}},
+		{name: "the boundary is ahead", want: "the boundary is 9", lost: true, damage: func(t *testing.T, s kv.KVStorage) {
+			m := must[sessions.Meta](t)(sessions.Load(t.Context(), s, "a"))
+			m.Boundary = 9
+			if err := kv.Store(t.Context(), s, kv.Session, kv.Key(s, "session", "a", "meta"), m); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{name: "the meta is damaged", want: "corrupt", lost: true, damage: func(t *testing.T, s kv.KVStorage) { put(t, s, kv.Session, "x", "session", "a", "meta") }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx, s := t.Context(), small(t)
+			wantSound(t, s)
+			c.damage(t, s)
+			for _, handle := range []string{"", "a"} {
+				faults := must[[]sessions.Fault](t)(sessions.Check(ctx, s, handle))
+				said := ""
+				for _, f := range faults {
+					said += f.String() + "\n"
+				}
+				if wanted := !c.wide || handle == ""; wanted && (said == "" || !strings.Contains(said, c.want)) {
+					t.Errorf("check of %q finds %q, want %q", handle, said, c.want)
+				}
+			}
+			if others := must[[]sessions.Fault](t)(sessions.Check(ctx, s, "b")); len(others) > 0 && !c.wide {
+				t.Errorf("the other session has %v", others)
+			}
+			n, err := sessions.Reindex(ctx, s, "")
+			if c.lost {
+				return
+			}
+			if err != nil || n != 2 {
+				t.Errorf("reindexed %d, %v", n, err)
+			}
+			wantSound(t, s)
+		})
+	}
+}
+
+func TestADamagedMetaHidesNoOtherSession(t *testing.T) {
+	ctx, s := t.Context(), small(t)
+	if err := s.Put(ctx, kv.Session, kv.Key(s, "session", "a", "meta"), []byte("damaged")); err != nil {
+		t.Fatal(err)
+	}
+	page := must[sessions.Page](t)(sessions.List(ctx, s, sessions.Filter{}))
+	wantEqual(t, "listed", handles(page.Sessions), []string{"b"})
+	wantEqual(t, "unreadable", page.Unreadable, []string{"a"})
+	wantEqual(t, "found", found(find(t, s, sessions.Query{Text: "question"})), []string{"b"})
+	n, err := sessions.Reindex(ctx, s, "")
+	wantError(t, "reindex", err, kv.ErrCorrupt)
+	if n != 1 {
+		t.Errorf("went through %d sessions", n)
+	}
+	if err := sessions.Delete(ctx, s, "a"); err != nil {
+		t.Fatal(err)
+	}
+	wantSound(t, s)
+	if err := sessions.Delete(ctx, s, "b"); err != nil {
+		t.Fatal(err)
+	}
+	wantEmpty(t, s)
+}
+
+func TestReindexChangesNothingThatIsRight(t *testing.T) {
+	s := small(t)
+	before := dump(t, s)
+	if n := must[int](t)(sessions.Reindex(t.Context(), s, "")); n != 2 {
+		t.Errorf("went through %d sessions", n)
+	}
+	wantEqual(t, "keys and values", dump(t, s), before)
+	_, err := sessions.Reindex(t.Context(), s, "none")
+	wantError(t, "reindex of none", err, kv.ErrNotFound)
+	_, err = sessions.Check(t.Context(), s, "none")
+	wantError(t, "check of none", err, kv.ErrNotFound)
+}
+
+// dump is every key of a store with its value.
+func dump(t testing.TB, s kv.KVStorage) []string {
+	t.Helper()
+	var all []string
+	for _, col := range kv.Columns() {
+		for _, e := range collect(t, s.Scan(t.Context(), col, nil)) {
+			all = append(all, col.String()+" "+string(e.Key)+" "+string(e.Value))
+		}
+	}
+	return all
+}
