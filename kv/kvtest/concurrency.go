@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,7 +51,7 @@ func ownHistory(f *fixture, r *rand.Rand, prefix string, m map[string]string) er
 		case 0:
 			_, want := m[key]
 			if existed, err := f.store.Delete(f.ctx, col, []byte(key)); err != nil || existed != want {
-				return fmt.Errorf("Delete %q: %v, %w; want %v", key, existed, err, want)
+				return fmt.Errorf("of a delete of %q: %v, %w; want %v", key, existed, err, want)
 			}
 			delete(m, key)
 		case 1:
@@ -66,7 +67,7 @@ func ownHistory(f *fixture, r *rand.Rand, prefix string, m map[string]string) er
 		want, present := m[key]
 		got, err := f.store.Get(f.ctx, col, []byte(key))
 		if present != (err == nil) || !present && !errors.Is(err, kv.ErrNotFound) || string(got) != want {
-			return fmt.Errorf("Get %q: %q, %w; want %q, present: %v", key, got, err, want, present)
+			return fmt.Errorf("of a get of %q: %q, %w; want %q, present: %v", key, got, err, want, present)
 		}
 	}
 	return nil
@@ -123,7 +124,7 @@ func (f *fixture) readWhileWriting(writers, readers int, write, read func(i int)
 // the other never fewer.
 func scansSeeAPrefixOfHistory(f *fixture) {
 	const writers, readers = 3, 3
-	n := pick(400)
+	n := max(100, pick(400))
 	order := rand.Perm(n)
 	var before [readers][writers]int // how many steps of each writer a reader saw last
 	f.readWhileWriting(writers, readers,
@@ -133,6 +134,7 @@ func scansSeeAPrefixOfHistory(f *fixture) {
 				if err := f.store.Put(f.ctx, col, key, strconv.AppendInt(nil, int64(step), 10)); err != nil {
 					return err
 				}
+				runtime.Gosched() // let a reader go on
 			}
 			return nil
 		},
@@ -183,6 +185,7 @@ func stepsSeen(f *fixture, writers int) ([][]int, error) {
 			return nil, err
 		}
 		seen[w] = append(seen[w], step)
+		runtime.Gosched() // let a writer go on
 	}
 	return seen, nil
 }
