@@ -175,10 +175,12 @@ func (c *compaction) replace() error {
 	if err := db.fs.Rename(c.name, db.path); err != nil {
 		return err
 	}
-	c.install()
+	// Only then is it the store's: who waits for a write in the old file to be safe
+	// is told so when the new one is installed.
 	if err := db.fs.SyncDir(filepath.Dir(db.path)); err != nil {
 		return db.poison(fmt.Errorf("sync the directory of %s: %w", db.path, err))
 	}
+	c.install()
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -55,15 +54,6 @@ func copyFile(t testing.TB, from string) string {
 		t.Fatal(err)
 	}
 	return to
-}
-
-func readFile(t testing.TB, path string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
 
 // Every file opens and holds what its dump says: read-only, for writing, and again
@@ -182,29 +172,4 @@ func column(t *testing.T, s string) byte {
 		t.Fatal(err)
 	}
 	return byte(n)
-}
-
-func unhex(t *testing.T, s string) []byte {
-	t.Helper()
-	b, err := hex.DecodeString(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func mustOpen(t testing.TB, path string, opts Options) *DB {
-	t.Helper()
-	db, err := Open(path, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return db
-}
-
-func mustClose(t testing.TB, db *DB) {
-	t.Helper()
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
 }
