@@ -70,17 +70,23 @@ func (a *Analyzer) pairs(s source) {
 	for start := 0; start < len(s.text); {
 		end := characterEnd(s.text, start)
 		if previous >= 0 {
-			a.emitPart(s, previous, end, Pair)
+			a.emitPair(s, previous, end, Pair)
 		}
 		if end == len(s.text) {
 			kind := Tail
 			if previous < 0 {
 				kind = Single
 			}
-			a.emitPart(s, start, end, kind)
+			a.emitPair(s, start, end, kind)
 		}
 		previous, start = start, end
 	}
+}
+
+// emitPair emits text as it is: these scripts have no case.
+func (a *Analyzer) emitPair(s source, start, end int, kind Kind) {
+	from, to := s.span(start, end)
+	a.emit(s.text[start:end], from, to, kind)
 }
 
 func characterEnd(text string, start int) int {

@@ -154,12 +154,34 @@ func wideConnector(text string, open piece, i int) int {
 // wideWord emits what stands in the stretch at p.
 func (a *Analyzer) wideWord(p piece, in script) {
 	s := source{a.wide.text[p.start:p.end], p.start, &a.wide}
-	if in != alphabet {
+	switch {
+	case in != alphabet:
 		a.pairs(s)
+		return
+	case plain(s.text):
+		from, to := s.span(0, len(s.text))
+		a.emit(s.text, from, to, Word)
 		return
 	}
 	if n := suffix(a.wide.text, p.end); n > 0 {
 		s.text = a.wide.text[p.start : p.end+n]
 	}
 	a.compound(s)
+}
+
+// plain tells whether a word is one term as it stands: of letters alone, all of
+// them such as folding leaves. It knows the most common ones.
+func plain(word string) bool {
+	for _, r := range word {
+		switch {
+		case r >= 'a' && r <= 'z':
+		case r >= 0xE0 && r <= 0xFF && r != 0xF7: // à to ÿ
+		case r >= 0x430 && r <= 0x45F: // Cyrillic
+		case r >= 0x5D0 && r <= 0x5EA, r >= 0x620 && r <= 0x64A: // Hebrew, Arabic
+		case r >= 0x904 && r <= 0x939: // Devanagari
+		default:
+			return false
+		}
+	}
+	return true
 }
