@@ -1,0 +1,112 @@
+package home
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/crabstore/crabstore/agents"
+	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/memory"
+	"github.com/crabstore/crabstore/sessions"
+	"github.com/crabstore/crabstore/skills"
+)
+
+// SchemaVersion is that of the keyspace which this program reads and writes. A
+// store without one is of version 0: empty, or of another implementation of the
+// same keys, whose text index is not ours.
+const SchemaVersion = 1
+
+func schemaKey(s kv.KVStorage) []byte { return kv.Key(s, "schema") }
+
+// schemaOf returns the version of a store's keyspace.
+func schemaOf(ctx context.Context, s kv.KVStorage) (int, error) {
+	v, err := kv.Load[int](ctx, s, kv.Config, schemaKey(s))
+	if errors.Is(err, kv.ErrNotFound) {
+		return 0, nil
+	}
+	return v, err
+}
+
+func refuseNewer(ctx context.Context, s kv.KVStorage) error {
+	v, err := schemaOf(ctx, s)
+	if err == nil && v > SchemaVersion {
+		err = fmt.Errorf("%w: its keyspace is version %d, and this program knows up to %d; use the newer program", ErrNewer, v, SchemaVersion)
+	}
+	return err
+}
+
+// upgrade brings a keyspace up to the version of this program. It can be cut
+// short at any place and begun again: the version is written last.
+func upgrade(ctx context.Context, s kv.KVStorage, tell func(string)) error {
+	if err := refuseNewer(ctx, s); err != nil {
+		return err
+	}
+	v, err := schemaOf(ctx, s)
+	if err != nil || v == SchemaVersion {
+		return err
+	}
+	empty, err := isEmpty(ctx, s)
+	if err != nil {
+		return err
+	}
+	if !empty {
+		tell(fmt.Sprintf("bringing the store from keyspace version %d to %d: its indexes are made anew", v, SchemaVersion))
+		if err := fillIndexes(ctx, s); err != nil {
+			return fmt.Errorf("bring the store up to date: %w", err)
+		}
+	}
+	return kv.Store(ctx, s, kv.Config, schemaKey(s), SchemaVersion)
+}
+
+func isEmpty(ctx context.Context, s kv.KVStorage) (bool, error) {
+	for _, col := range kv.Columns() {
+		for _, err := range s.ScanKeys(ctx, col, nil) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// fillIndexes drops the text index, which is not ours, and makes every index anew
+// from the content.
+func fillIndexes(ctx context.Context, s kv.KVStorage) error {
+	if err := dropText(ctx, s); err != nil {
+		return err
+	}
+	if err := agents.Reindex(ctx, s); err != nil {
+		return err
+	}
+	if _, err := sessions.Reindex(ctx, s, ""); err != nil {
+		return err
+	}
+	if err := memory.Reindex(ctx, s); err != nil {
+		return err
+	}
+	return skills.Reindex(ctx, s)
+}
+
+// dropped is how many keys dropText deletes in one commit.
+const dropped = 10_000
+
+func dropText(ctx context.Context, s kv.KVStorage) error {
+	for {
+		n := 0
+		err := kv.Update(ctx, s, func(tx kv.KVStorage) error {
+			n = 0
+			for key, err := range tx.ScanKeys(ctx, kv.Text, kv.Prefix(tx, "idx", "text")) {
+				if err != nil || n == dropped {
+					return err
+				}
+				if _, err := tx.Delete(ctx, kv.Text, key); err != nil {
+					return err
+				}
+				n++
+			}
+			return nil
+		})
+		if err != nil || n < dropped {
+			return err
+		}
+	}
+}

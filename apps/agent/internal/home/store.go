@@ -1,0 +1,77 @@
+package home
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/crabstore/crabstore/crabdb"
+	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/kv/crabkv"
+)
+
+// Store is an open store.
+type Store interface {
+	kv.KVStorage
+	io.Closer
+}
+
+// OpenRead opens a store that exists, to be read. It works beside a program that
+// writes it, and where nothing can be written.
+func OpenRead(ctx context.Context, l Location) (Store, error) {
+	s, err := OpenEngine(l, crabdb.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	return checked(ctx, s, refuseNewer)
+}
+
+// OpenWrite opens a store to be read and written, and creates it where it is
+// missing, with the directory of the default store. An older keyspace is brought
+// up to date; tell is called, with what is being done, where that takes a while.
+func OpenWrite(ctx context.Context, l Location, tell func(string)) (Store, error) {
+	if err := makeDir(l); err != nil {
+		return nil, err
+	}
+	s, err := OpenEngine(l, crabdb.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return checked(ctx, s, func(ctx context.Context, s kv.KVStorage) error { return upgrade(ctx, s, tell) })
+}
+
+// OpenEngine opens the engine's own store, whatever its keyspace: for what is
+// asked of the engine and not of the packages above it.
+func OpenEngine(l Location, opts crabdb.Options) (*crabkv.Store, error) {
+	s, err := crabkv.Open(l.Place, opts)
+	if errors.Is(err, fs.ErrNotExist) && missing(l.Place) {
+		return nil, fmt.Errorf("%w: %s", ErrNoStore, l.Place)
+	}
+	return s, err
+}
+
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// checked returns the store when the check of its keyspace is content with it.
+func checked(ctx context.Context, s Store, check func(context.Context, kv.KVStorage) error) (Store, error) {
+	if err := check(ctx, s); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// makeDir makes the home directory, for its owner alone. Elsewhere the directory
+// of a store has to be there: a path that was mistyped is not made true.
+func makeDir(l Location) error {
+	if !l.Own {
+		return nil
+	}
+	return os.MkdirAll(filepath.Dir(l.Place), 0o700)
+}
