@@ -63,18 +63,24 @@ func (db *DB) work(ctx context.Context) {
 	}
 }
 
-// doDue does what has become due. A compaction that failed, for a full disk say, is
-// put off until a good deal more has been written.
+// doDue does what has become due.
 func (db *DB) doDue(ctx context.Context) {
-	if end := db.end(); !db.opts.CompactInline && db.compactionDue() && end >= db.background.hold.Load() {
-		err := db.Compact(ctx)
-		db.report(err)
-		if err != nil {
-			db.background.hold.Store(end + end/8 + db.opts.CompactMin)
-		}
+	if !db.opts.CompactInline && db.compactionDue() && db.end() >= db.background.hold.Load() {
+		db.compactNow(ctx)
 	}
 	if db.checkpointDue(db.end()) {
 		db.report(db.Checkpoint(ctx))
+	}
+}
+
+// compactNow runs a compaction that nobody asked for. One that failed, for a full
+// disk say, is put off until a good deal more has been written.
+func (db *DB) compactNow(ctx context.Context) {
+	err := db.Compact(ctx)
+	db.report(err)
+	if err != nil {
+		end := db.end()
+		db.background.hold.Store(end + end/8 + max(db.opts.CompactMin, 0))
 	}
 }
 

@@ -12,7 +12,8 @@ func (db *DB) isClosed() error {
 }
 
 // Close waits for the write, checkpoint or compaction at hand, makes everything
-// safe from a power loss, and gives the lock back. Reads and scans that are under
+// safe from a power loss, and gives the lock back; what it could not make safe, on
+// account of an earlier failure too, is its error. Reads and scans that are under
 // way finish or return ErrClosed, as every later call does. Closing again does
 // nothing and returns the first outcome.
 func (db *DB) Close() error {
@@ -25,8 +26,8 @@ func (db *DB) close() error {
 	db.background.stop()
 	<-db.maintenance // whoever comes now finds the store closing, and never gets them
 	<-db.turn
-	var err error
-	if !db.opts.ReadOnly && db.poisoned() == nil {
+	err := db.poisoned() // told again: nobody may have asked since a sync in the background failed
+	if !db.opts.ReadOnly && err == nil {
 		err = db.settleLog()
 	}
 	db.treeMu.Lock()

@@ -217,18 +217,19 @@ func (db *DB) writeOne(ctx context.Context, write func() (wrote bool, err error)
 }
 
 // settle does what a finished write brings about: the sync that it promised, and
-// a checkpoint or compaction that has become due.
+// a checkpoint or compaction that has become due. The write has succeeded whatever
+// becomes of those.
 func (db *DB) settle(ctx context.Context, log *logFile, end int64) error {
 	if db.opts.Sync == SyncWrite {
 		if err := db.syncTo(log, end); err != nil {
 			return err
 		}
 	}
-	compact := db.compactionDue()
+	compact := db.compactionDue() && end >= db.background.hold.Load()
 	switch {
 	case compact && db.opts.CompactInline:
-		return db.Compact(ctx)
-	case compact && end >= db.background.hold.Load() || db.checkpointDue(end):
+		db.compactNow(ctx)
+	case compact || db.checkpointDue(end):
 		db.background.wake()
 	}
 	return nil

@@ -78,8 +78,8 @@ func (db *DB) syncTo(log *logFile, offset int64) error {
 
 // Sync makes every write that has returned safe from a power loss.
 func (db *DB) Sync() error {
-	if db.opts.ReadOnly {
-		return nil
+	if err := db.isClosed(); err != nil || db.opts.ReadOnly {
+		return err
 	}
 	db.treeMu.Lock()
 	log := db.log
