@@ -43,21 +43,29 @@ func (db *DB) close() error {
 
 // settleLog makes the log durable at Close: with a checkpoint where replaying what
 // came since the last one would cost more than a quarter of the snapshot to be
-// written, with a sync otherwise. A plain file gets the sync alone.
+// written, with a sync otherwise. A plain file gets the sync alone, and so does one
+// for whose snapshot there is no room.
 func (db *DB) settleLog() error {
-	if db.sealed {
-		since := db.log.end.Load() - db.checkpointed.Load()
-		if since > 0 && since*4 >= db.indexBytes() {
-			value, err := db.encodeSnapshot()
-			if err != nil {
-				return err
-			}
-			at, err := db.appendSnapshot(value)
-			if err != nil {
-				return err
-			}
-			return db.nameSnapshot(db.log, at)
+	end := db.log.end.Load()
+	since := end - db.checkpointed.Load()
+	if db.sealed && since > 0 && since*4 >= db.indexBytes() {
+		err := db.lastCheckpoint()
+		if err == nil || db.poisoned() != nil {
+			return err
 		}
 	}
-	return db.syncTo(db.log, db.log.end.Load())
+	return db.syncTo(db.log, end)
+}
+
+// lastCheckpoint is a checkpoint with the turn held.
+func (db *DB) lastCheckpoint() error {
+	value, err := db.encodeSnapshot()
+	if err != nil {
+		return err
+	}
+	at, err := db.appendSnapshot(value)
+	if err != nil {
+		return err
+	}
+	return db.nameSnapshot(db.log, at)
 }

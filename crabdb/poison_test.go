@@ -87,3 +87,14 @@ func TestFailedInlineCompactionIsNotTheWritesFailure(t *testing.T) {
 		t.Fatalf("the compaction was not tried again: %+v", st)
 	}
 }
+
+// Close needs room for a snapshot, and the records are safe without one. On a full
+// disk it gave up before the sync.
+func TestCloseOnAFullDiskSyncs(t *testing.T) {
+	db, fail, m := brittle(t, quiet())
+	put(t, db, "k", "v")
+	fail.on(faultfs.Write, &faultfs.ShortWrite{N: 3, Err: syscall.ENOSPC})
+	mustClose(t, db)
+	again := mustOpen(t, memPath, quiet().on(m.Synced()))
+	want(t, again, "k", "v")
+}
