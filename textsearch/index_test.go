@@ -185,7 +185,7 @@ func TestBatch(t *testing.T) {
 func TestBatchOfManyPostings(t *testing.T) {
 	s := memkv.New()
 	var text strings.Builder
-	for i := range 40_000 {
+	for i := range 22_000 {
 		fmt.Fprintf(&text, "w%d ", i)
 	}
 	err := kv.Update(ctx, s, func(tx kv.KVStorage) error {
@@ -201,7 +201,7 @@ func TestBatchOfManyPostings(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantSound(t, s)
-	wantKeys(t, s, "w39999", "a", "b", "c")
+	wantKeys(t, s, "w21999", "a", "b", "c")
 }
 
 // TestC22_FailuresAtEachCall indexes five messages with a failure at each call of

@@ -32,9 +32,9 @@ type Query struct {
 	// Limit is the most hits that are wanted. 0 means DefaultLimit; below zero, all.
 	Limit int
 
-	// After continues behind a hit of an earlier search with the same text. When
-	// documents came or went in between, the pages still neither repeat nor skip
-	// what ranks as it did.
+	// After continues behind a hit of an earlier search with the same text. Where
+	// that is now is found by its key, since every document that comes or goes moves
+	// all scores; when it is no hit any longer, by its rank.
 	After *Cursor
 }
 
@@ -97,6 +97,11 @@ func parse(a *analysis.Analyzer, text string) (clauses []clause, cut bool) {
 		}
 		p.add(a, tokens[0], tokens[1:n])
 		tokens = tokens[n:]
+	}
+	for i, c := range p.clauses {
+		if c.required {
+			p.clauses[i].lookups = c.lookups[:1] // whole
+		}
 	}
 	clauses = withoutStops(p.clauses)
 	if len(clauses) > MaxWords {

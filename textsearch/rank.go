@@ -7,11 +7,9 @@ import (
 	"github.com/crabstore/crabstore/kv"
 )
 
-// rank returns the page of matches that a query asks for, in order.
-func rank(matches []match, q Query) []match {
-	if q.After != nil {
-		matches = behind(matches, *q.After)
-	}
+// page returns the matches that a query asks for, in order, and how many come
+// before them.
+func page(matches []match, q Query) (hits []match, before int) {
 	limit := q.Limit
 	switch {
 	case limit == 0:
@@ -19,7 +17,15 @@ func rank(matches []match, q Query) []match {
 	case limit < 0:
 		limit = len(matches)
 	}
-	return best(matches, limit)
+	if q.After == nil {
+		return best(matches, limit), 0
+	}
+	if i, ok := find(matches, kv.AppendPart(nil, q.After.Key)); ok {
+		rest := behind(matches, matches[i])
+		return best(rest, limit), len(matches) - len(rest)
+	}
+	before = min(max(q.After.Rank-1, 0), len(matches))
+	return best(matches, before+min(limit, len(matches)))[before:], before
 }
 
 // best returns the first n of matches in the order of hits. It holds twice as
@@ -81,17 +87,12 @@ func hexDigit(c byte) byte {
 	return c - '0'
 }
 
-// behind returns the matches that follow a cursor. The document it names is taken
-// by the score it has now, since every score moves with the statistics.
-func behind(matches []match, c Cursor) []match {
-	at := match{key: kv.AppendPart(nil, c.Key), score: c.Score}
-	if i, ok := find(matches, at.key); ok {
-		at = matches[i]
-	}
+// behind returns the matches that rank behind one of them.
+func behind(matches []match, at match) []match {
 	var rest []match
-	for _, e := range matches {
-		if byRank(e, at) > 0 {
-			rest = append(rest, e)
+	for _, m := range matches {
+		if byRank(m, at) > 0 {
+			rest = append(rest, m)
 		}
 	}
 	return rest

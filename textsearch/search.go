@@ -13,18 +13,19 @@ import (
 type Hit struct {
 	Key   string
 	Score float64 // above zero, and comparable within one result only
+	Rank  int     // 1 for the best
 	// Words are the words of the query that the document has, as they stand there
 	// and in their order.
 	Words []string
 }
 
 // Cursor returns the place behind the hit.
-func (h Hit) Cursor() *Cursor { return &Cursor{h.Key, h.Score} }
+func (h Hit) Cursor() *Cursor { return &Cursor{h.Key, h.Rank} }
 
 // Cursor is a place in the order of hits: behind one of them.
 type Cursor struct {
-	Key   string
-	Score float64 // used when the document is no hit any longer
+	Key  string // of the hit
+	Rank int    // of the hit, for when it is none any longer
 }
 
 // Result is what a search found.
@@ -93,12 +94,13 @@ func (sr *searcher) run(q Query) (Result, error) {
 	}
 	matches = withPrefix(matches, kv.AppendPart(nil, q.KeyPrefix))
 	result := Result{Total: len(matches), Partial: sr.partial}
-	for _, e := range rank(matches, q) {
-		key, err := part(e.key, nil)
+	hits, before := page(matches, q)
+	for i, m := range hits {
+		key, err := part(m.key, nil)
 		if err != nil {
 			return Result{}, err
 		}
-		result.Hits = append(result.Hits, Hit{key, e.score, matched(clauses, lists, e.key)})
+		result.Hits = append(result.Hits, Hit{key, m.score, before + i + 1, matched(clauses, lists, m.key)})
 	}
 	return result, nil
 }
