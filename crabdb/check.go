@@ -3,8 +3,8 @@ package crabdb
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 
 	"github.com/crabstore/crabstore/crabdb/internal/packtree"
 )
@@ -38,12 +38,11 @@ func (db *DB) Check(ctx context.Context) ([]Fault, error) {
 		return nil, err
 	}
 	defer s.log.release()
-	b := make([]byte, headerSize)
-	if _, err := s.log.file.ReadAt(b, 0); err != nil && err != io.EOF {
-		return nil, fmt.Errorf("read the header of %s: %w", db.path, err)
-	}
 	c := &checker{snapshot: s}
-	if err := c.checkHeader(db.path, b); err != nil {
+	if err := c.checkLength(); err != nil {
+		return nil, err
+	}
+	if err := c.checkHeader(db); err != nil {
 		return nil, err
 	}
 	if err := c.rebuild(ctx); err != nil {
@@ -57,6 +56,7 @@ func (db *DB) Check(ctx context.Context) ([]Fault, error) {
 
 type checker struct {
 	*snapshot
+	size   int64 // of what is checked of the file
 	head   header
 	tree   *packtree.Tree // rebuilt from the records
 	faults []Fault
@@ -66,22 +66,47 @@ func (c *checker) add(offset, length int64, column int, format string, args ...a
 	c.faults = append(c.faults, Fault{offset, length, column, fmt.Sprintf(format, args...)})
 }
 
-// checkHeader checks the header and the snapshot that it names.
-func (c *checker) checkHeader(path string, b []byte) error {
-	head, err := decodeHeader(path, b)
+// checkLength looks whether the file is as long as it was when it was read: then
+// it was cut since.
+func (c *checker) checkLength() error {
+	info, err := c.log.file.Stat()
 	if err != nil {
+		return fmt.Errorf("check %s: %w", c.log.path, err)
+	}
+	c.size = min(c.end, info.Size())
+	if c.size < c.end {
+		c.add(c.size, c.end-c.size, -1, "the file ends here: it was cut while it was open")
+	}
+	return nil
+}
+
+// checkHeader checks the header and the snapshot that it names. A checkpoint may
+// have been made since the check began; the place that it names is not looked at.
+func (c *checker) checkHeader(db *DB) error {
+	head, err := db.readHeader(c.log.file)
+	switch {
+	case err != nil && !errors.Is(err, ErrNotStore) && !errors.Is(err, ErrVersion) && !errors.Is(err, ErrCorrupt):
+		return err
+	case err != nil:
 		c.add(0, headerSize, -1, "the header cannot be read: %v", err)
 		head = header{sealed: c.log.sealed, damaged: true}
-	} else if head.damaged {
+	case head.damaged:
 		c.add(0, headerSize, -1, "the header is damaged")
 	}
 	c.head = head
-	l := &loader{walker: walker{log: c.log, size: c.end}, head: head, salvage: true}
+	if !head.damaged && head.watermark() > c.size && c.size == c.end && !db.opts.Salvage {
+		c.head = header{sealed: head.sealed}
+		return nil
+	}
+	l := &loader{walker: walker{log: c.log, size: c.size}, head: head, salvage: true}
 	if err := l.loadSnapshot(); err != nil {
 		return err
 	}
 	if l.recovery.Distrust != "" && !head.damaged {
 		c.add(head.indexAt, head.indexLen, -1, "the index snapshot cannot be used: %s", l.recovery.Distrust)
+	}
+	for _, span := range l.recovery.Lost {
+		c.add(span.Offset, span.Length, -1, "%s", span.Reason)
 	}
 	return nil
 }
@@ -90,7 +115,7 @@ func (c *checker) checkHeader(path string, b []byte) error {
 // record.
 func (c *checker) rebuild(ctx context.Context) error {
 	l := &loader{
-		ctx: ctx, walker: walker{log: c.log, size: c.end}, head: c.head, salvage: true,
+		ctx: ctx, walker: walker{log: c.log, size: c.size}, head: c.head, salvage: true,
 		tree: packtree.New(), upTo: headerSize,
 	}
 	if err := l.replay(); err != nil {
@@ -98,7 +123,7 @@ func (c *checker) rebuild(ctx context.Context) error {
 	}
 	for _, span := range l.recovery.Lost {
 		column := -1
-		if b, err := l.peek(span.Offset, int(min(2, c.end-span.Offset))); err == nil && len(b) == 2 && b[0] <= opDelete {
+		if b, err := l.peek(span.Offset, int(min(2, c.size-span.Offset))); err == nil && len(b) == 2 && b[0] <= opDelete {
 			column = int(b[1])
 		}
 		c.add(span.Offset, span.Length, column, "%s", span.Reason)

@@ -94,15 +94,12 @@ func (l *loader) loadSnapshot() error {
 		l.recovery.Distrust = "the file ends inside it"
 		return nil
 	}
-	var reason error
-	var err error
+	l.trusted = l.head.watermark()
+	loadIt := l.loadPlainSnapshot
 	if l.log.sealed {
-		l.trusted = l.head.watermark()
-		reason, err = l.loadSealedSnapshot()
-	} else if reason, err = l.loadPlainSnapshot(); reason == nil {
-		l.trusted = l.head.watermark()
+		loadIt = l.loadSealedSnapshot
 	}
-	l.recovery.Snapshot = reason == nil && err == nil
+	reason, err := loadIt()
 	if reason != nil {
 		l.recovery.Distrust = reason.Error()
 	}
@@ -122,6 +119,7 @@ func (l *loader) loadSealedSnapshot() (reason, err error) {
 	tree, live, covers, reason := decodeSealedSnapshot(r.value, l.head.indexAt)
 	if reason == nil {
 		l.tree, l.live, l.upTo = tree, live, covers
+		l.recovery.Snapshot = true
 	}
 	return reason, nil
 }
@@ -135,11 +133,15 @@ func (l *loader) loadPlainSnapshot() (reason, err error) {
 	if reason != nil {
 		return reason, nil
 	}
+	if tree.Len() == 0 && l.head.indexAt > headerSize {
+		return nil, nil // four zero bytes anywhere are an empty snapshot: the log has the last word
+	}
 	sized, live, reason, err := l.measure(tree.View())
 	if reason != nil || err != nil {
 		return reason, err
 	}
 	l.tree, l.live, l.upTo = sized, live, l.head.watermark()
+	l.recovery.Snapshot = true
 	return nil, nil
 }
 
@@ -167,38 +169,43 @@ func (l *loader) replay() error {
 // step applies what stands at l.upTo and moves on behind it, or says why it is
 // nothing that can.
 func (l *loader) step() (fault, error) {
-	n, bad, err := l.skipSnapshot()
-	if n > 0 || bad != "" || err != nil {
-		l.upTo += n
-		return bad, err
+	if !l.log.sealed {
+		switch n, err := l.matchPlainSnapshot(l.upTo); {
+		case err != nil:
+			return "", err
+		case n < 0:
+			return cutSnapshot, nil
+		case n > 0:
+			l.upTo += n
+			return "", nil
+		}
 	}
 	r, bad, err := l.walker.next(l.upTo)
-	if err != nil || bad != "" {
-		return bad, err
+	if err != nil {
+		return "", err
 	}
-	if !l.apply(r, l.upTo) {
-		return badShape, nil
+	if bad == "" && !l.apply(r, l.upTo) {
+		bad = badShape
 	}
-	l.upTo += int64(r.size)
-	l.recovery.Replayed++
+	switch {
+	case bad == "":
+		l.upTo += int64(r.size)
+		l.recovery.Replayed++
+	case l.atNamedSnapshot():
+		l.upTo += l.head.indexLen
+		l.skipped = true
+	default:
+		return bad, nil
+	}
 	return "", nil
 }
 
-// skipSnapshot returns the length of a snapshot in the log that is no record: the
-// one that the header names, when it is not to be trusted, and in a plain file any.
-func (l *loader) skipSnapshot() (int64, fault, error) {
-	if l.upTo == l.head.indexAt && !l.recovery.Snapshot && !l.head.damaged && l.head.watermark() <= l.size {
-		l.skipped = true
-		return l.head.indexLen, "", nil
-	}
-	if l.log.sealed {
-		return 0, "", nil
-	}
-	n, err := l.matchPlainSnapshot(l.upTo, l.tree)
-	if n < 0 {
-		return 0, cutSnapshot, err
-	}
-	return n, "", err
+// atNamedSnapshot tells whether the bytes at l.upTo, which are no record, are where
+// the header names a snapshot that is not to be trusted: one that was damaged, and
+// is passed over. Where a record stands after all the header is that of another
+// state of the file.
+func (l *loader) atNamedSnapshot() bool {
+	return l.upTo == l.head.indexAt && !l.recovery.Snapshot && !l.head.damaged && l.head.watermark() <= l.size
 }
 
 // interrupted looks, now and then, whether who waits for the load still does.

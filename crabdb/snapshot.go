@@ -138,20 +138,23 @@ func decodePlainSnapshot(b []byte, offset int64) (*packtree.Tree, error) {
 // checkpoint leaves one, whole or in part, that no header names; read as records
 // it would be garbage, or, worse, a record by luck. It returns its length when it
 // is whole, and -1 when the file ends inside it.
-func (w *walker) matchPlainSnapshot(offset int64, tree *packtree.Tree) (int64, error) {
-	if tree.Len() == 0 || w.size-offset < 4 {
-		return 0, nil // too little to tell a snapshot from a torn record, which is cut all the same
+func (l *loader) matchPlainSnapshot(offset int64) (int64, error) {
+	if l.size-offset <= recordFrame {
+		return 0, nil // too little to tell a snapshot from a record, or a torn one, which is cut all the same
 	}
-	b, err := w.peek(offset, 4)
-	if err != nil || int64(binary.LittleEndian.Uint32(b)) != int64(tree.Len()) {
+	b, err := l.peek(offset, 4)
+	if err != nil || int64(binary.LittleEndian.Uint32(b)) != int64(l.tree.Len()) {
 		return 0, err
+	}
+	if l.tree.Len() == 0 {
+		return l.matchEmptySnapshot(offset)
 	}
 	at := offset + 4
 	var want []byte
-	for c, ok := first(tree.View()); ok; ok = c.Next() {
+	for c, ok := first(l.tree.View()); ok; ok = c.Next() {
 		want = appendPlainEntry(want[:0], c)
-		n := min(int64(len(want)), w.size-at)
-		got, err := w.peek(at, int(n))
+		n := min(int64(len(want)), l.size-at)
+		got, err := l.peek(at, int(n))
 		if err != nil || !bytes.Equal(got, want[:n]) {
 			return 0, err
 		}
@@ -161,4 +164,27 @@ func (w *walker) matchPlainSnapshot(offset int64, tree *packtree.Tree) (int64, e
 		at += n
 	}
 	return at - offset, nil
+}
+
+// matchEmptySnapshot tells whether four zero bytes are the snapshot of an empty
+// index. A record of an empty key in column 0 begins so too; then it is the records
+// behind that tell.
+func (l *loader) matchEmptySnapshot(offset int64) (int64, error) {
+	record, bad, err := l.next(offset)
+	if err != nil {
+		return 0, err
+	}
+	if bad == "" {
+		end := offset + int64(record.size)
+		if end == l.size || end == l.head.indexAt {
+			return 0, nil
+		}
+		if _, bad, err = l.next(end); bad == "" || err != nil {
+			return 0, err
+		}
+	}
+	if _, bad, err = l.next(offset + 4); bad != "" || err != nil {
+		return 0, err
+	}
+	return 4, nil
 }
