@@ -17,72 +17,71 @@ type Window struct {
 	Before, After bool
 }
 
+// maxSlack is how many bytes of a window are given up, at either end, for it to
+// end between words; of a small one, a quarter.
+const maxSlack = 24
+
 // Snippet returns the window of at most maxBytes of text that holds the most
 // matches, with as much on both sides of them. Without spans it is the beginning.
 // It ends between words where that loses little, and never inside a character as
 // a person sees it. spans are as Highlight returns them.
 func Snippet(text string, spans []Span, maxBytes int) Window {
-	if len(text) <= maxBytes {
+	if maxBytes = max(maxBytes, 0); len(text) <= maxBytes {
 		return window(text, spans, 0, len(text))
 	}
-	first, last := densest(spans, maxBytes)
-	if first == last {
-		return window(text, spans, 0, cutDown(text, 0, maxBytes))
-	}
-	inside := min(spans[last-1].End-spans[first].Start, maxBytes)
-	start := max(0, spans[first].Start-(maxBytes-inside)/2)
-	start = max(0, min(start, len(text)-maxBytes))
-	start = cutUp(text, start, min(spans[first].Start, len(text)))
-	return window(text, spans, start, cutDown(text, start, min(len(text), start+maxBytes)))
+	slack := min(maxBytes/4, maxSlack)
+	from, to := densest(spans, maxBytes)
+	start := max(0, min(from-(maxBytes-(to-from))/2, len(text)-maxBytes))
+	start = wordStart(text, start, min(from, start+slack))
+	end := min(start+maxBytes, len(text))
+	return window(text, spans, start, wordEnd(text, end, max(start, to, end-slack)))
 }
 
-// densest returns which spans lie in the window with the most of them, the first
-// such window. A span longer than a window counts as one that begins in it.
-func densest(spans []Span, maxBytes int) (first, last int) {
-	to := 0
-	for from := range spans {
-		to = max(to, from+1)
-		for to < len(spans) && spans[to].End-spans[from].Start <= maxBytes {
-			to++
+// densest returns the part of a text, at most maxBytes of it, that begins with a
+// match and holds the most of them; the first such part. Of a match that is
+// longer it is the beginning.
+func densest(spans []Span, maxBytes int) (from, to int) {
+	most, last := 0, 0
+	for first := range spans {
+		last = max(last, first+1)
+		for last < len(spans) && spans[last].End-spans[first].Start <= maxBytes {
+			last++
 		}
-		if to-from > last-first {
-			first, last = from, to
+		if last-first > most {
+			most, from, to = last-first, spans[first].Start, spans[last-1].End
 		}
 	}
-	return first, last
+	return from, min(to, from+maxBytes)
 }
 
-// slack is how many bytes a cut may move to fall between words.
-const slack = 24
-
-// cutUp returns where to begin at start or a little behind it, and not behind
-// limit.
-func cutUp(text string, start, limit int) int {
-	if start == 0 {
+// wordStart returns the first beginning of a word from at to limit, or, without
+// one, the first border of a character.
+func wordStart(text string, at, limit int) int {
+	if at == 0 {
 		return 0
 	}
-	if n := strings.IndexAny(text[start-1:min(limit, start+slack)], " \t\r\n"); n >= 0 && start+n <= limit {
-		return start + n
+	if n := strings.IndexAny(text[at-1:max(at, limit)], white); n >= 0 {
+		return at + n
 	}
-	if up := boundary(text, start); up < start {
-		// start is inside a character, which ends behind it
-		_, n := firstCharacter(text[up:])
-		return min(up+n, len(text))
+	if b := boundary(text, at); b < at {
+		return b + len(firstCharacter(text[b:]))
 	}
-	return start
+	return at
 }
 
-// cutDown returns where to end at end or a little before it, behind start.
-func cutDown(text string, start, end int) int {
-	if end >= len(text) {
-		return len(text)
+// wordEnd returns the last end of a word from limit to at, or, without one, the
+// last border of a character.
+func wordEnd(text string, at, limit int) int {
+	if at == len(text) {
+		return at
 	}
-	from := max(start, end-slack)
-	if n := strings.LastIndexAny(text[from:end+1], " \t\r\n"); n > 0 {
-		return from + n
+	if n := strings.LastIndexAny(text[limit:at+1], white); n >= 0 {
+		return limit + n
 	}
-	return max(start, boundary(text, end))
+	return boundary(text, at)
 }
+
+const white = " \t\r\n"
 
 // boundary returns the last border of a character at or before i.
 func boundary(text string, i int) int {
@@ -91,11 +90,11 @@ func boundary(text string, i int) int {
 	for from < i && !utf8.RuneStart(text[from]) {
 		from++
 	}
-	if n := strings.LastIndexAny(text[from:i], " \t\r\n"); n >= 0 {
+	if n := strings.LastIndexAny(text[from:i], white); n >= 0 {
 		from += n
 	}
 	for from < i {
-		_, n := firstCharacter(text[from:])
+		n := len(firstCharacter(text[from:]))
 		if from+n > i {
 			break
 		}
@@ -104,10 +103,7 @@ func boundary(text string, i int) int {
 	return from
 }
 
-func firstCharacter(text string) (string, int) {
-	c := graphemes.FromString(text).First()
-	return c, len(c)
-}
+func firstCharacter(text string) string { return graphemes.FromString(text).First() }
 
 // window returns text[start:end] with what of the spans lies inside.
 func window(text string, spans []Span, start, end int) Window {
