@@ -25,7 +25,7 @@ func TestSnapshotCoversOnlyWhatIsIndexed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, covers, err := decodeSealedSnapshot(value, db.log.end.Load())
+	_, _, covers, err := db.decodeSnapshot(value, db.log.end.Load())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,6 +64,11 @@ func load(ctx context.Context, log *logFile, head header, size int64, salvage bo
 	if err := l.loadSnapshot(); err != nil {
 		return nil, err
 	}
+	if salvage {
+		if err := l.dropUnreadable(); err != nil {
+			return nil, err
+		}
+	}
 	if err := l.replay(); err != nil {
 		return nil, err
 	}
@@ -116,7 +121,7 @@ func (l *loader) loadSealedSnapshot() (reason, err error) {
 	case r.op != opSnapshot || int64(r.size) != l.head.indexLen:
 		return fmt.Errorf("another record stands at %d", l.head.indexAt), nil
 	}
-	tree, live, covers, reason := decodeSealedSnapshot(r.value, l.head.indexAt)
+	tree, live, covers, reason := l.log.decodeSnapshot(r.value, l.head.indexAt)
 	if reason == nil {
 		l.tree, l.live, l.upTo = tree, live, covers
 		l.recovery.Snapshot = true

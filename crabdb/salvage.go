@@ -1,7 +1,11 @@
 package crabdb
 
 import (
+	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/crabstore/crabstore/crabdb/internal/vfs"
 )
@@ -19,4 +23,40 @@ func guessHeader(path string, file vfs.File) (header, error) {
 		return header{}, err
 	}
 	return header{sealed: at < w.size, damaged: true}, nil
+}
+
+// dropUnreadable takes from an index that a snapshot gave the keys whose records
+// are damaged, so that what is left can be read. The snapshot is of more use than a
+// replay would be: that would bring back what a damaged record had replaced.
+func (l *loader) dropUnreadable() error {
+	var ids [][]byte
+	for c, ok := first(l.tree.View()); ok; ok = c.Next() {
+		if err := l.ctx.Err(); err != nil {
+			return err
+		}
+		id, at := c.Key(), location(c.Value())
+		_, err := l.log.record(id[0], id[1:], at)
+		if err != nil && !errors.Is(err, ErrCorrupt) {
+			return err
+		}
+		if err != nil {
+			ids = append(ids, bytes.Clone(id))
+			l.lose(at, id)
+		}
+	}
+	for _, id := range ids {
+		l.tree.Delete(id)
+	}
+	slices.SortFunc(l.recovery.Lost, func(a, b Span) int { return cmp.Compare(a.Offset, b.Offset) })
+	return nil
+}
+
+// lose notes that the record of a key is damaged.
+func (l *loader) lose(at location, id []byte) {
+	size, known := at.size()
+	if !known {
+		size, _ = l.log.sizeAt(len(id)-1, at.offset()) // 0 when that is damaged
+	}
+	l.live -= int64(size)
+	l.recovery.Lost = append(l.recovery.Lost, Span{at.offset(), int64(size), fmt.Sprintf("the record of column %d key %.80q is damaged", id[0], id[1:])})
 }

@@ -49,9 +49,9 @@ func encodeSealedSnapshot(s *snapshot) ([]byte, error) {
 	return b, nil
 }
 
-// decodeSealedSnapshot builds the index from the value of a snapshot record that
-// stands at an offset.
-func decodeSealedSnapshot(b []byte, offset int64) (tree *packtree.Tree, live, covers int64, err error) {
+// decodeSnapshot builds the index from the value of a snapshot record that stands
+// at an offset of a sealed file.
+func (l layout) decodeSnapshot(b []byte, offset int64) (tree *packtree.Tree, live, covers int64, err error) {
 	if len(b) < snapshotHead || b[0] != snapshotKind {
 		return nil, 0, 0, fmt.Errorf("it is of an unknown kind")
 	}
@@ -71,7 +71,22 @@ func decodeSealedSnapshot(b []byte, offset int64) (tree *packtree.Tree, live, co
 		}
 		b = b[n:]
 	}
-	return builder.Finish(), live, covers, nil
+	tree = builder.Finish()
+	return tree, live, covers, l.checkEntries(tree.View(), covers)
+}
+
+// checkEntries looks whether the entries of an index can be: each a column and a
+// key, and a record of at least that size below an offset. What is whole by its
+// checksum need not be so, when it comes from another program.
+func (l layout) checkEntries(view packtree.View, below int64) error {
+	for c, ok := first(view); ok; ok = c.Next() {
+		at, key := location(c.Value()), len(c.Key())-1
+		size, _ := at.size()
+		if key < 0 || key > MaxKey || size < min(l.size(key, 0), unknownSize) || at.offset() < headerSize || at.offset()+int64(size) > below {
+			return fmt.Errorf("it has %d bytes at offset %d for a key of %d", size, at.offset(), key)
+		}
+	}
+	return nil
 }
 
 // encodePlainSnapshot returns a snapshot of a plain file.
