@@ -51,6 +51,9 @@ func newDB(path string, opts Options) *DB {
 
 func (db *DB) open() error {
 	if !db.opts.ReadOnly {
+		if err := db.inspect(); err != nil {
+			return err
+		}
 		if err := db.takeLock(); err != nil {
 			return err
 		}
@@ -90,6 +93,39 @@ func (db *DB) repair(l *loader) error {
 		return nil
 	}
 	return db.cutTail(l)
+}
+
+// inspect refuses what is no store before a lock file is made beside it. With the
+// lock held it is looked at again.
+func (db *DB) inspect() error {
+	file, err := db.openFile(os.O_RDONLY)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !db.opts.MustExist:
+		return nil
+	case err != nil:
+		return err
+	}
+	info, err := file.Stat()
+	if err == nil && info.Size() > 0 {
+		_, err = db.readHeader(file)
+	}
+	return errors.Join(err, file.Close())
+}
+
+// openFile opens the store's file, which must be a regular one.
+func (db *DB) openFile(flag int) (vfs.File, error) {
+	info, err := db.fs.Lstat(db.path)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", db.path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("open %s: it is not a regular file but %s", db.path, info.Mode().Type())
+	}
+	file, err := db.fs.OpenFile(db.path, flag, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", db.path, err)
+	}
+	return file, nil
 }
 
 func (db *DB) takeLock() error {
@@ -190,16 +226,9 @@ func (db *DB) loadFile(ctx context.Context) (*loader, error) {
 	if db.opts.ReadOnly {
 		flag = os.O_RDONLY
 	}
-	info, err := db.fs.Lstat(db.path)
+	file, err := db.openFile(flag)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", db.path, err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("open %s: it is not a regular file but %s", db.path, info.Mode().Type())
-	}
-	file, err := db.fs.OpenFile(db.path, flag, 0)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", db.path, err)
+		return nil, err
 	}
 	l, err := db.loadFrom(ctx, file)
 	if err != nil {
