@@ -109,7 +109,7 @@ func (c *canonicalizer) next(depth int) (head, size int, kind valueKind, err err
 	for i, b := range left[1:head] {
 		size += int(b) << (8 * (f.width - 1 - i))
 	}
-	if size > len(left)-head {
+	if size < 0 || size > len(left)-head { // less than zero where int has 32 bits
 		return 0, 0, 0, fmt.Errorf("%d bytes or items follow byte %d of %d", size, c.at, len(c.in))
 	}
 	return head, size, f.kind, nil

@@ -105,7 +105,7 @@ func As[T any](s KVStorage) (T, bool) {
 
 // Atomic tells whether an Update of s is all or nothing, over a crash too. A
 // Transactor is, unless it has a method Atomic and that says no; a wrapper is as
-// atomic as what it wraps.
+// atomic as what it wraps, and a transaction as its store.
 func Atomic(s KVStorage) bool {
 	for {
 		if a, ok := s.(interface{ Atomic() bool }); ok {
@@ -131,7 +131,7 @@ func Update(ctx context.Context, s KVStorage, fn func(tx KVStorage) error) error
 	if t, ok := As[Transactor](s); ok {
 		return t.Update(ctx, fn)
 	}
-	o := NewOverlay(s)
+	o := newOverlayInPieces(s)
 	defer o.Close()
 	if err := o.Update(ctx, fn); err != nil {
 		return err
@@ -145,7 +145,7 @@ func View(ctx context.Context, s KVStorage, fn func(tx KVStorage) error) error {
 	if t, ok := As[Transactor](s); ok {
 		return t.View(ctx, fn)
 	}
-	o := NewOverlay(s) // for its end: what fn keeps of it is dead when fn has returned
+	o := newOverlayInPieces(s) // for its end: what fn keeps of it is dead when fn has returned
 	defer o.Close()
 	return o.View(ctx, fn)
 }

@@ -1,7 +1,9 @@
 package kv
 
 import (
+	"crypto/rand"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -10,7 +12,34 @@ import (
 // NewID returns a new ULID: 26 characters that sort by the time of their making,
 // and, within a process, in the order of their making whatever the clock does.
 // It is safe for concurrent use.
-func NewID() string { return ulid.Make().String() }
+func NewID() string { return ids.next(ulid.Now()) }
+
+// ids is the one thing that a whole process shares: the order of its ids.
+var ids = newIDSource()
+
+// idSource makes ids that ascend. ulid.Make is not enough: its ids ascend only
+// while the clock does, and while no goroutine comes late with an older time.
+type idSource struct {
+	mu     sync.Mutex
+	random *ulid.MonotonicEntropy // goes up by random steps while the time stays
+	last   uint64                 // the greatest time so far
+}
+
+func newIDSource() *idSource { return &idSource{random: ulid.Monotonic(rand.Reader, 0)} }
+
+// next returns an id of the time now, in milliseconds, or of the last one's when
+// that is later.
+func (s *idSource) next(now uint64) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = max(s.last, now)
+	id, err := ulid.New(s.last, s.random)
+	if err != nil { // the random part is at its end
+		s.last++
+		id = ulid.MustNew(s.last, s.random)
+	}
+	return id.String()
+}
 
 // timeLayout is how a time stands in a key: fixed width, so that times sort as
 // bytes. The variable-width forms of RFC 3339 do not.

@@ -24,7 +24,9 @@ func Prefix(s KVStorage, parts ...string) []byte {
 }
 
 // Join returns {part}/{part}… escaped as in a Key, without a realm: a composite
-// name that sorts as its parts do and can be taken apart by SplitParts.
+// name that can be taken apart by SplitParts. Of two names that have a different
+// first part the order is that of these parts if they are of one width, as times
+// and ids are; a part that is the beginning of another may sort behind it.
 func Join(parts ...string) string {
 	var b []byte
 	for i, p := range parts {

@@ -78,13 +78,16 @@ type KVStorage interface {
 	Delete(ctx context.Context, col Column, key []byte) (existed bool, err error)
 
 	// ScanKeys yields the keys that begin with prefix, ascending in byte order.
-	// The empty prefix is the whole column.
+	// The empty prefix is the whole column. The sequence keeps prefix: leave it as
+	// it is while you range.
 	//
 	// A scan sees the store as it was when the iteration began: writing and
 	// deleting while it runs, in the loop body too, is legal and unseen. Nothing is
 	// locked while the loop body runs; stopping early costs nothing and there is
 	// nothing to close. At most one error is yielded, with a nil key, and it ends
-	// the scan. Ranging over the sequence again scans anew.
+	// the scan. A context that ends while a scan runs ends it, with its error, some
+	// entries later; Close may do so with ErrClosed. Ranging over the sequence again
+	// scans anew.
 	ScanKeys(ctx context.Context, col Column, prefix []byte) iter.Seq2[[]byte, error]
 
 	// Scan is ScanKeys with the values.

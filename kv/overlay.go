@@ -14,7 +14,8 @@ import (
 //
 // Update on an Overlay joins it, since the overlay is the transaction.
 type Overlay struct {
-	base KVStorage
+	base     KVStorage
+	inPieces bool // it will be applied one by one: not atomic
 
 	mu      sync.Mutex
 	closed  bool
@@ -34,6 +35,13 @@ type Change struct {
 // NewOverlay returns an empty overlay above base.
 func NewOverlay(base KVStorage) *Overlay {
 	return &Overlay{base: base, pending: map[string]*Change{}}
+}
+
+// newOverlayInPieces is the transaction of a store that has none.
+func newOverlayInPieces(base KVStorage) *Overlay {
+	o := NewOverlay(base)
+	o.inPieces = true
+	return o
 }
 
 // Changes returns the held writes, one a key, in the order in which the keys
@@ -69,6 +77,10 @@ func (o *Overlay) Close() error {
 	o.closed = true
 	return nil
 }
+
+// Atomic is false for the transaction of a store that has none, and makes its
+// writes one by one.
+func (o *Overlay) Atomic() bool { return !o.inPieces }
 
 // Realm returns the realm of the store below.
 func (o *Overlay) Realm() string { return RealmOf(o.base) }

@@ -19,17 +19,18 @@ func readersSeeWholeUpdates(f *fixture) {
 	}
 	f.put("token/0", "")
 	const writers, readers = 3, 3
-	moves := pick(200)
+	moves := max(100, pick(200))
 	f.readWhileWriting(writers, readers,
-		func(int) error {
-			for range moves {
+		func(_ int, p *pace) error {
+			for step := range moves {
+				p.keep(step)
 				if err := kv.Update(f.ctx, f.store, func(tx kv.KVStorage) error { return move(f.ctx, tx) }); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
-		func(i int) error { return audits()[i](f.ctx, f.store) })
+		func(i int, _ *pace) error { return audits()[i](f.ctx, f.store) })
 	f.must(auditByGet(f.ctx, f.store), "at the end")
 }
 

@@ -109,15 +109,14 @@ func TestBrokenStoresAreNoticed(t *testing.T) {
 func wantNoticed(t *testing.T, name string, c Config) {
 	t.Helper()
 	c.patience = 200 * time.Millisecond // of the stuck ones
-	p := named(t, name)
-	if p.skip(c) {
-		t.Fatalf("%s is not tested on such a store", name)
+	var r *recorder
+	for range 5 { // what hangs on the order of goroutines may not show at once
+		if r = record(t, named(t, name), c); r.Failed() {
+			t.Logf("%s: %.200s", name, r)
+			return
+		}
 	}
-	r := record(t, p, c)
-	if !r.Failed() {
-		t.Fatalf("%s did not notice; it said %q", name, r)
-	}
-	t.Logf("%s: %.200s", name, r)
+	t.Fatalf("%s did not notice; it said %q", name, r)
 }
 
 func named(t *testing.T, name string) promise {

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/crabstore/crabstore/kv"
@@ -91,33 +89,6 @@ func sameAs(f *fixture, prefix string, m map[string]string) error {
 	return nil
 }
 
-// readWhileWriting runs writers, and readers that read over and over: for the
-// first time before a writer begins, and for the last when all have ended.
-func (f *fixture) readWhileWriting(writers, readers int, write, read func(i int) error) {
-	f.Helper()
-	var reading sync.WaitGroup
-	reading.Add(readers)
-	var writing atomic.Int32
-	writing.Store(int32(writers))
-	f.together(writers+readers, func(i int) error {
-		if i < writers {
-			defer writing.Add(-1)
-			reading.Wait()
-			return write(i)
-		}
-		i -= writers
-		err := read(i)
-		reading.Done()
-		for err == nil && writing.Load() > 0 {
-			err = read(i)
-		}
-		if err != nil {
-			return err
-		}
-		return read(i)
-	})
-}
-
 // scansSeeAPrefixOfHistory has writers each put their keys one after the other,
 // in an order that is not the order of the scan. A scan sees the store at one
 // moment, so of each writer it sees the first so many, and two scans one after
@@ -128,25 +99,25 @@ func scansSeeAPrefixOfHistory(f *fixture) {
 	order := rand.Perm(n)
 	var before [readers][writers]int // how many steps of each writer a reader saw last
 	f.readWhileWriting(writers, readers,
-		func(i int) error {
+		func(i int, p *pace) error {
 			for step, at := range order {
+				p.keep(step)
 				key := fmt.Appendf(nil, "%d/%06d", i, at)
 				if err := f.store.Put(f.ctx, col, key, strconv.AppendInt(nil, int64(step), 10)); err != nil {
 					return err
 				}
-				runtime.Gosched() // let a reader go on
 			}
 			return nil
 		},
-		func(i int) error { return readHistory(f, before[i][:]) })
+		func(i int, p *pace) error { return readHistory(f, before[i][:], p) })
 	if got := len(f.keys("")); got != writers*n {
 		f.Fatalf("%d keys, want %d", got, writers*n)
 	}
 }
 
 // readHistory makes one scan, and compares it with the one before.
-func readHistory(f *fixture, before []int) error {
-	now, err := stepsSeen(f, len(before))
+func readHistory(f *fixture, before []int, p *pace) error {
+	now, err := stepsSeen(f, len(before), p)
 	if err != nil {
 		return err
 	}
@@ -164,7 +135,7 @@ func readHistory(f *fixture, before []int) error {
 }
 
 // stepsSeen returns the steps of each writer that one scan sees.
-func stepsSeen(f *fixture, writers int) ([][]int, error) {
+func stepsSeen(f *fixture, writers int, p *pace) ([][]int, error) {
 	seen := make([][]int, writers)
 	last := ""
 	for e, err := range f.store.Scan(f.ctx, col, nil) {
@@ -185,7 +156,7 @@ func stepsSeen(f *fixture, writers int) ([][]int, error) {
 			return nil, err
 		}
 		seen[w] = append(seen[w], step)
-		runtime.Gosched() // let a writer go on
+		p.tick()
 	}
 	return seen, nil
 }
@@ -199,8 +170,9 @@ func readersNeverGoBack(f *fixture) {
 	var done atomic.Int64 // the number whose write has returned last
 	ways := writesOfValue(f.store)
 	f.readWhileWriting(1, 4,
-		func(int) error {
+		func(_ int, p *pace) error {
 			for v := int64(1); v <= n; v++ {
+				p.keep(int(v))
 				if err := ways[int(v)%len(ways)](f.ctx, strconv.AppendInt(nil, v, 10)); err != nil {
 					return err
 				}
@@ -208,7 +180,7 @@ func readersNeverGoBack(f *fixture) {
 			}
 			return nil
 		},
-		func(int) error { return seesAtLeast(f.ctx, f.store, &done) })
+		func(int, *pace) error { return seesAtLeast(f.ctx, f.store, &done) })
 	f.wantValue("n", strconv.FormatInt(n, 10))
 }
 

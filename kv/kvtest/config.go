@@ -2,7 +2,6 @@ package kvtest
 
 import (
 	"context"
-	"errors"
 	"io"
 	"testing"
 	"time"
@@ -25,8 +24,8 @@ type Config struct {
 	// Zero means kv.MaxValueSize.
 	MaxValue int
 
-	// NonAtomic declares that the store has no transactions: kv.Atomic is false,
-	// updates are neither isolated nor seen as a whole, and views are not frozen.
+	// NonAtomic declares that kv.Atomic is false: a crash may leave part of an
+	// Update.
 	NonAtomic bool
 
 	// patience is how long the suite waits for a call before it takes it for
@@ -45,12 +44,9 @@ func Run(t *testing.T, c Config) { run(t, c, promises()) }
 func run(t *testing.T, c Config, all []promise) {
 	c = c.withDefaults()
 	for _, p := range all {
-		if p.skip(c) {
-			continue
-		}
-		t.Run(p.name, func(t *testing.T) { p.test(newFixture(t, c)) })
+		t.Run(p.name, func(t *testing.T) { p.check(newFixture(t, c)) })
 		if p.everywhere {
-			t.Run("InTransaction/"+p.name, func(t *testing.T) { p.inTransaction(newFixture(t, c)) })
+			t.Run("InTransaction/"+p.name, func(t *testing.T) { p.checkInTransaction(newFixture(t, c)) })
 		}
 	}
 }
@@ -63,19 +59,6 @@ func (c Config) withDefaults() Config {
 		c.patience = defaultPatience
 	}
 	return c
-}
-
-// errRollBack ends a transaction whose writes are not wanted.
-var errRollBack = errors.New("kvtest: roll back")
-
-// inTransaction tests a promise on a transaction, which is rolled back.
-func (p promise) inTransaction(f *fixture) {
-	err := kv.Update(f.ctx, f.store, func(tx kv.KVStorage) error {
-		p.test(f.on(tx))
-		return errRollBack
-	})
-	f.wantError(err, errRollBack, "Update whose function returned an error")
-	f.wantEmpty()
 }
 
 // newFixture opens a store for one test.

@@ -37,6 +37,7 @@ type history struct {
 	*rapid.T
 	f     *fixture
 	model model
+	known []string // the keys that were written, present or not
 	held  []*heldScan
 }
 
@@ -62,7 +63,7 @@ func (h *history) actions() map[string]func(*rapid.T) {
 		"hold":    func(*rapid.T) { h.hold() },
 		"advance": func(*rapid.T) { h.advance() },
 	}
-	if !h.f.NonAtomic {
+	if h.f.isolated() {
 		actions["view"] = func(*rapid.T) { h.view() }
 	}
 	if h.f.Reopen != nil {
@@ -71,9 +72,12 @@ func (h *history) actions() map[string]func(*rapid.T) {
 	return actions
 }
 
-// The keys are short and of few bytes, so that they often meet, and are often
-// each other's prefixes.
+// key returns one of the known keys more often than not, or a new one. Those are
+// short and of few bytes, so that they are often each other's prefixes.
 func (h *history) key() string {
+	if len(h.known) > 0 && !h.chance(3) {
+		return rapid.SampledFrom(h.known).Draw(h.T, "known")
+	}
 	if h.chance(50) {
 		n := rapid.IntRange(kv.MaxKeySize-1, kv.MaxKeySize).Draw(h.T, "length")
 		return string(repeat(0xFF, n))
@@ -103,8 +107,8 @@ func (h *history) value() string {
 // write puts or deletes a key of a store, or transaction, and of its model.
 func (h *history) write(f *fixture, m model) {
 	c, key := h.column(), h.key()
-	if present := m.entries(c); len(present) > 0 && h.chance(2) {
-		key = rapid.SampledFrom(present).Draw(h.T, "present").key
+	if !slices.Contains(h.known, key) {
+		h.known = append(h.known, key)
 	}
 	if h.chance(3) {
 		_, want := m[c][key]

@@ -14,12 +14,12 @@ import (
 
 func isolationPromises() []promise {
 	return []promise{
-		{name: "B01_CountersLoseNoUpdate", test: countersLoseNoUpdate, atomic: true},
-		{name: "UpdatesThatMeetAreSerializable", test: updatesThatMeet, atomic: true},
-		{name: "PutThatMeetsAnUpdateIsSerializable", test: putThatMeetsAnUpdate, atomic: true},
-		{name: "NoWriteSkew", test: noWriteSkew, atomic: true},
-		{name: "ReadersSeeWholeUpdates", test: readersSeeWholeUpdates, atomic: true},
-		{name: "WaitingForTheTurnHonoursContext", test: waitingHonoursContext, atomic: true},
+		{name: "B01_CountersLoseNoUpdate", test: countersLoseNoUpdate, isolated: true},
+		{name: "UpdatesThatMeetAreSerializable", test: updatesThatMeet, isolated: true},
+		{name: "PutThatMeetsAnUpdateIsSerializable", test: putThatMeetsAnUpdate, isolated: true},
+		{name: "NoWriteSkew", test: noWriteSkew, isolated: true},
+		{name: "ReadersSeeWholeUpdates", test: readersSeeWholeUpdates, isolated: true},
+		{name: "WaitingForTheTurnHonoursContext", test: waitingHonoursContext, isolated: true},
 	}
 }
 

@@ -26,7 +26,7 @@ func record(t *testing.T, p promise, c Config) *recorder {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		p.test(newFixture(r, c.withDefaults()))
+		p.check(newFixture(r, c.withDefaults()))
 	}()
 	<-done
 	return r
@@ -80,7 +80,8 @@ func (r *recorder) String() string {
 }
 
 // TestMain keeps rapid from writing a file for each history that fails as it
-// should; it looks longer for those, and not long for their shortest form. What the command line says goes before.
+// should; it looks longer for those, and not long for their shortest form. What
+// the command line says goes before.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	set := map[string]bool{}

@@ -12,7 +12,7 @@ func viewPromises() []promise {
 		{name: "ViewRefusesWrites", test: viewRefusesWrites, everywhere: true},
 		{name: "ViewReturnsTheErrorOfItsFunction", test: viewReturnsTheError, everywhere: true},
 		{name: "ViewDies", test: viewDies},
-		{name: "ViewIsFrozen", test: viewIsFrozen, atomic: true},
+		{name: "ViewIsFrozen", test: viewIsFrozen, isolated: true},
 	}
 }
 

@@ -28,6 +28,14 @@ func atomicIsAsDeclared(f *fixture) {
 			f.Fatalf("Atomic of %s is %v, NonAtomic is declared as %v", name, got, f.NonAtomic)
 		}
 	}
+	for name, run := range transactionsOf(f.store) {
+		f.must(run(f.ctx, func(tx kv.KVStorage) error {
+			if got := kv.Atomic(tx); got == f.NonAtomic {
+				f.Fatalf("Atomic in %s is %v, NonAtomic is declared as %v", name, got, f.NonAtomic)
+			}
+			return nil
+		}), "%s", name)
+	}
 }
 
 func wrappersAreSeenThrough(f *fixture) {
