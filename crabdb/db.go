@@ -20,11 +20,11 @@ import (
 // the microsecond of one change to it. Readers take neither: they work on the
 // published version, which the first reader after a change makes anew.
 type DB struct {
-	path string // of the data file, resolved
-	opts Options
-	fs   vfs.FS
-	lock io.Closer // nil when read-only
-	layout
+	path   string // of the data file, resolved
+	opts   Options
+	fs     vfs.FS
+	lock   io.Closer // nil when read-only
+	layout           // set when the file is opened, and the same for good
 
 	turn        chan struct{} // holds one token; taken to write
 	maintenance chan struct{} // holds one token; taken to checkpoint, compact or refresh

@@ -303,6 +303,16 @@ func built(t testing.TB, opts Options, write func(db *DB)) []byte {
 	return bytesIn(t, m)
 }
 
+// killed returns the bytes of a store file that a function wrote to, as a killed
+// process leaves them.
+func killed(t testing.TB, opts Options, write func(db *DB)) []byte {
+	t.Helper()
+	m := memfs.New()
+	db := mustOpen(t, memPath, opts.on(m))
+	write(db)
+	return bytesIn(t, m)
+}
+
 // openBytes opens a store file given as bytes, in memory.
 func openBytes(t testing.TB, data []byte, opts Options) (*DB, *memfs.FS, error) {
 	t.Helper()
@@ -357,4 +367,13 @@ func files(t testing.TB, dir string) []string {
 		names = append(names, e.Name())
 	}
 	return names
+}
+
+// setBytes replaces the bytes of the store file in a file system, in place.
+func setBytes(t testing.TB, m vfs.FS, data []byte) {
+	t.Helper()
+	f, err := m.OpenFile(memPath, os.O_RDWR, 0)
+	must(t, err)
+	_, err = f.WriteAt(data, 0)
+	must(t, errors.Join(err, f.Truncate(int64(len(data))), f.Sync(), f.Close()))
 }

@@ -73,6 +73,7 @@ func (db *DB) open() error {
 			return fmt.Errorf("recover %s: %w", db.path, errors.Join(err, loaded.log.release()))
 		}
 	}
+	db.layout = loaded.log.layout
 	db.adopt(loaded)
 	if !db.opts.ReadOnly && loaded.recovery.Distrust != "" {
 		db.report(db.checkpoint(context.Background())) // with an index to be trusted; the records are there without it
@@ -330,7 +331,7 @@ func (db *DB) adopt(l *loader) {
 	l.recovery.Leftover = db.recovery.Leftover
 	db.treeMu.Lock()
 	defer db.treeMu.Unlock()
-	db.log, db.layout, db.tree, db.live, db.recovery = l.log, l.log.layout, l.tree, l.live, l.recovery
+	db.log, db.tree, db.live, db.recovery = l.log, l.tree, l.live, l.recovery
 	watermark := int64(headerSize)
 	db.indexed, db.named, db.replaced = l.upTo, 0, 0
 	if l.recovery.Snapshot {

@@ -10,7 +10,9 @@ import (
 )
 
 // failing is a hook that fails the calls that a test chooses.
-type failing struct{ when atomic.Pointer[func(faultfs.Call) error] }
+type failing struct {
+	when atomic.Pointer[func(faultfs.Call) error]
+}
 
 func (f *failing) hook(c faultfs.Call) error {
 	if when := f.when.Load(); when != nil {

@@ -2,6 +2,7 @@ package crabdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -31,6 +32,9 @@ func (db *DB) Refresh(ctx context.Context) error {
 	l, err := db.loadFile(ctx)
 	if err != nil {
 		return err
+	}
+	if l.log.sealed != db.sealed {
+		return errors.Join(fmt.Errorf("refresh %s: a file of the other format has taken its place; open it anew", db.path), l.log.release())
 	}
 	old := db.log
 	db.adopt(l)

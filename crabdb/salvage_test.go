@@ -103,4 +103,3 @@ func TestSnapshotWithImpossibleEntries(t *testing.T) {
 		t.Fatalf("the test's own snapshot is not believed: %+v", st.Recovery)
 	}
 }
-
