@@ -99,9 +99,9 @@ func shuffled(keys [][]byte) [][]byte {
 	return mixed
 }
 
-// benchValue is the offset of the i-th record in a store whose records take
-// 300 bytes.
-func benchValue(i int) uint64 { return uint64(i) * 300 }
+// benchValue is the offset of the i-th record of 300 bytes at the end of a
+// store so large that an offset takes 40 bits.
+func benchValue(i int) uint64 { return 1<<39 + uint64(i)*300 }
 
 func fill(keys [][]byte) *Tree {
 	tree := New()

@@ -88,6 +88,33 @@ func TestBlockEdits(t *testing.T) {
 	}
 }
 
+// TestMiddle compares with the best of all places to split.
+func TestMiddle(t *testing.T) {
+	r := random(t)
+	for range 500 {
+		m := model{}
+		for i := range 2 + r.IntN(20) {
+			m[string(rune('a'+i))+strings.Repeat("x", r.IntN(1+r.IntN(400)))] = 0
+		}
+		b := blockOf(m, r.IntN(3))
+		uneven := func(offset int) int {
+			left, right := offset-headerSize, len(b)-offset
+			return max(left-right, right-left)
+		}
+		best := b.offsetOf(1)
+		for index := 2; index < len(m); index++ {
+			if at := b.offsetOf(index); uneven(at) < uneven(best) {
+				best = at
+			}
+		}
+		// Half of an odd length is rounded: of two places, a byte off on either
+		// side, it may take the other one.
+		if got := b.middle(); uneven(got) > uneven(best)+2 {
+			t.Fatalf("splits %d bytes at %d, better at %d", len(b), got, best)
+		}
+	}
+}
+
 // TestBlockSplitsAndJoins splits blocks everywhere and joins the parts, at
 // equal and at different widths.
 func TestBlockSplitsAndJoins(t *testing.T) {

@@ -26,8 +26,10 @@ func TestBuilderEqualsInserts(t *testing.T) {
 					}
 				}
 				h := &history{tree: b.Finish(), model: m}
-				h.freeze()
-				h.agree(t)
+				if r.IntN(2) == 0 { // else the builder's nodes are edited in place
+					h.freeze()
+					h.agree(t)
+				}
 				for range 50 {
 					h.set(t, kind.draw(r), drawValue(r))
 					h.delete(t, kind.draw(r))
@@ -57,6 +59,20 @@ func TestBuilderRefusesOtherOrders(t *testing.T) {
 			t.Errorf("%q after a refusal: %v", keys[2], err)
 		}
 		agree(t, b.Finish().View(), model{keys[0]: 1, keys[2]: 3})
+	}
+}
+
+// TestBuilderMakesFewBranches puts as many leaves under a branch as it may have.
+func TestBuilderMakesFewBranches(t *testing.T) {
+	for leaves, want := range map[int]int{2: 1, 31: 1, 32: 1, 33: 2, 64: 2, 65: 3} {
+		nodes, separators := make([]*node, leaves), make([][]byte, leaves-1)
+		for i := range separators {
+			separators[i] = []byte{byte(i)}
+		}
+		level, between := branches(nodes, separators, 32)
+		if len(level) != want || len(between) != want-1 {
+			t.Errorf("%d leaves: %d branches, want %d", leaves, len(level), want)
+		}
 	}
 }
 
@@ -97,8 +113,10 @@ func TestBuilderTakesLeaves(t *testing.T) {
 				}
 			}
 			h.tree = b.Finish()
-			h.freeze()
-			h.agree(t)
+			if r.IntN(2) == 0 { // else a view protects the leaves, too
+				h.freeze()
+				h.agree(t)
+			}
 			for range 200 {
 				h.delete(t, kind.draw(r))
 				h.set(t, kind.draw(r), drawValue(r))

@@ -183,9 +183,8 @@ func (c *Cursor) loadBackwards(index, known int) {
 	for i := index - 1; missing > known; i-- {
 		e := c.block.entry(int(c.starts[i]))
 		if e.shared < missing {
-			from := max(e.shared, known)
-			copy(c.key[from:missing], c.block[e.rest+from-e.shared:])
-			missing = from
+			copy(c.key[e.shared:missing], c.block[e.rest:])
+			missing = e.shared
 		}
 	}
 	c.load(start, index)

@@ -106,11 +106,16 @@ func TestCursorSeeksItsOwnKey(t *testing.T) {
 		want = append(want, key)
 	}
 	c := tree.View().Cursor()
-	for ok := c.Seek(nil); ok; ok = c.Seek(append(c.Key(), 0)) {
+	var after []byte
+	for ok := c.Seek(nil); ok; ok = c.Seek(after) {
 		if key := bytes.Clone(c.Key()); !c.Seek(c.Key()) || !bytes.Equal(c.Key(), key) {
 			t.Fatalf("seeking %q from itself gives %q", key, c.Key())
 		}
 		got = append(got, string(c.Key()))
+		after = append(c.Key(), 0)
+		if c.Next(); string(after) != got[len(got)-1]+"\x00" {
+			t.Fatalf("what was appended to %q became %q", got[len(got)-1], after)
+		}
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)

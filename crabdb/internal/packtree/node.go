@@ -152,11 +152,7 @@ func (n *node) splitLeaf(l limits) (separator []byte, right *node) {
 	}
 	left, upper, first, shared := n.block.split(offset)
 	right = &node{version: n.version, block: upper}
-	switch {
-	case !run:
-		n.forgetRun()
-	case offset == int(n.last): // the run goes on in the right leaf
-		right.last, right.runStart = headerSize, headerSize
+	if !run || offset == int(n.last) {
 		n.forgetRun()
 	}
 	n.block = left

@@ -253,22 +253,169 @@ func TestSequentialFillIsDense(t *testing.T) {
 	}
 }
 
-// TestShortRunsDoNotMakeSmallLeaves inserts pairs of neighbours, each pair
-// before the last: a run of two must not split a leaf where it ends.
+// TestShortRunsDoNotMakeSmallLeaves inserts two neighbours before each key,
+// from the last key down: a run of two must not split a leaf where it ends.
 func TestShortRunsDoNotMakeSmallLeaves(t *testing.T) {
+	const n = 10_000
 	tree := New()
-	for i := range 20_000 {
-		at := 20_000 - i + 2*(i%2) // 1, 0, 3, 2, 5, 4 ... from the end
-		tree.Set(fmt.Appendf(nil, "%012d", at), 1<<20)
+	set := func(i int) { tree.Set(fmt.Appendf(nil, "%012d", i), 1<<20) }
+	for i := range n {
+		set(10 * i)
+	}
+	for i := n - 1; i > 0; i-- {
+		set(10*i - 2)
+		set(10*i - 1)
 	}
 	verify(t, tree)
-	leaves := 0
-	for range tree.View().Leaves() {
+	bytes, leaves := 0, 0
+	for leaf := range tree.View().Leaves() {
+		bytes += len(leaf)
 		leaves++
 	}
-	// 20,000 entries of 7 bytes, in leaves half full.
-	if limit := 20_000 * 7 / (leafBytes / 2); leaves > limit {
-		t.Errorf("%d leaves, want %d at most", leaves, limit)
+	if bytes/leaves < leafBytes*4/10 {
+		t.Errorf("%d bytes in %d leaves", bytes, leaves)
+	}
+}
+
+// TestWhereRunsSplit fills a leaf to the last entry that fits and inserts one
+// more. Entries take 6 bytes: two lengths, three bytes of value, a byte of key.
+func TestWhereRunsSplit(t *testing.T) {
+	const fits = (leafBytes - headerSize) / 6
+	cases := map[string]struct {
+		before, run, behind int // how many keys are there, follow on each other, are there
+		right               int // how many the right leaf has
+	}{
+		"in order":               {0, fits, 0, 1},
+		"in order behind others": {fits / 2, fits / 2, 0, 1},
+		"between others":         {fits / 3, fits / 3, fits / 3, fits / 3},
+		"before one":             {0, fits - 1, 1, 2},
+		"too short a run":        {fits - fits/5, fits / 5, 0, fits / 2},
+	}
+	for name, c := range cases {
+		tree := New()
+		at := func(group byte, i int) []byte { return []byte{group, byte(i)} }
+		for i := c.before - 1; i >= 0; i-- { // backwards, lest it be a run
+			tree.Set(at('a', i), 1<<20)
+		}
+		for i := c.behind - 1; i >= 0; i-- {
+			tree.Set(at('z', i), 1<<20)
+		}
+		i := 0
+		for ; tree.height() <= 1; i++ {
+			tree.Set(at('m', i), 1<<20)
+		}
+		if want := c.run; i < want-3 || i > want+3 {
+			t.Fatalf("%s: the leaf split at %d, want about %d", name, i, want)
+		}
+		right := tree.root.children[1].block.count()
+		if right < c.right-3 || right > c.right+3 {
+			t.Errorf("%s: the right leaf has %d entries, want about %d", name, right, c.right)
+		}
+	}
+}
+
+// TestSequentialFillHasFullBranches holds branches that were filled in order to
+// three quarters of the most children.
+func TestSequentialFillHasFullBranches(t *testing.T) {
+	tree := New()
+	for i := range 200_000 {
+		tree.Set(fmt.Appendf(nil, "%012d", i), 1<<20)
+	}
+	for _, branch := range tree.root.children[:len(tree.root.children)-1] {
+		if n := len(branch.children); n < maxChildren*3/4 {
+			t.Fatalf("a branch has %d children", n)
+		}
+	}
+}
+
+// TestJoinsWithTheSmallerNeighbour makes the middle one of three leaves small.
+// It has to go into a small one beside it, and full ones are left alone.
+func TestJoinsWithTheSmallerNeighbour(t *testing.T) {
+	for _, sizes := range [][3]int{{150, 100, 50}, {50, 100, 150}, {150, 100, 150}} {
+		tree := treeOfThreeLeaves(sizes)
+		before := slices.Clone(tree.root.children)
+		for j := 30; j < sizes[1]; j++ { // 30 entries are less than a quarter of a leaf
+			tree.Delete([]byte{'b', byte(j)})
+		}
+		verify(t, tree)
+		after := tree.root.children
+		if sizes[0] == 150 && after[0] != before[0] || sizes[2] == 150 && after[len(after)-1] != before[2] {
+			t.Errorf("%v: a full leaf was made anew", sizes)
+		}
+		if full := sizes[0] == sizes[2]; full != (len(after) == 3) {
+			t.Errorf("%v: %d leaves", sizes, len(after))
+		}
+	}
+}
+
+// treeOfThreeLeaves returns a tree whose leaves have so many entries of 6 bytes.
+func treeOfThreeLeaves(sizes [3]int) *Tree {
+	tree := New()
+	tree.root = &node{version: firstVersion, block: emptyBlock(0)}
+	for i, size := range sizes {
+		leaf := &node{version: firstVersion, block: emptyBlock(3)}
+		for j := range size {
+			key := []byte{byte('a' + i), byte(j)}
+			leaf.insert(leaf.block.search(key), key, 1<<20)
+		}
+		if tree.root.children = append(tree.root.children, leaf); i > 0 {
+			tree.root.block = tree.root.block.add(0, []byte{byte('a' + i)}, 0)
+		}
+		tree.count += size
+	}
+	return tree
+}
+
+// TestLeafSizes fills trees with keys of one length in random order, and holds
+// the leaves to the sizes that their constants promise.
+func TestLeafSizes(t *testing.T) {
+	r := random(t)
+	for _, length := range []int{8, 100, 300, 1024, 3000, 10_000} {
+		tree := New()
+		for range 2000 {
+			key := binary.BigEndian.AppendUint64(nil, r.Uint64())
+			tree.Set(append(key, make([]byte, length-8)...), 1<<20)
+		}
+		bytes, leaves := 0, 0
+		for leaf := range tree.View().Leaves() {
+			count := block(leaf).count()
+			if len(leaf) > 4096 && count > 1 || len(leaf) > 1024 && count > 8 {
+				t.Fatalf("a leaf has %d bytes and %d keys of %d bytes", len(leaf), count, length)
+			}
+			bytes += len(leaf)
+			leaves++
+		}
+		// Splits in the middle leave leaves two thirds full, to a key or so.
+		if least := 1024*6/10 - length; bytes/leaves < least {
+			t.Errorf("keys of %d bytes: %d bytes in %d leaves", length, bytes, leaves)
+		}
+		if length == 1024 && 2000/leaves < 2 {
+			t.Errorf("keys of %d bytes: %d leaves", length, leaves)
+		}
+	}
+}
+
+// TestInsertsSeldomAllocate counts what inserts in random order allocate: one
+// in four may.
+func TestInsertsSeldomAllocate(t *testing.T) {
+	tree := New()
+	var keys [][]byte
+	for _, i := range random(t).Perm(20_000) {
+		keys = append(keys, fmt.Appendf(nil, "%012d", i))
+	}
+	const half = 10_000
+	for _, key := range keys[:half] {
+		tree.Set(key, 1<<20)
+	}
+	next := half
+	allocations := testing.AllocsPerRun(1, func() { // which calls it twice
+		for range half / 2 {
+			tree.Set(keys[next], 1<<20)
+			next++
+		}
+	})
+	if limit := float64(half / 2 / 4); allocations > limit {
+		t.Errorf("%d inserts allocate %v times, want %v at most", half/2, allocations, limit)
 	}
 }
 
@@ -327,20 +474,21 @@ func TestHeightIsBounded(t *testing.T) {
 
 // TestKeysAreCopied changes the caller's key after each call.
 func TestKeysAreCopied(t *testing.T) {
+	const n = 5000
 	tree, b := New(), NewBuilder()
-	key := []byte("a")
-	for i := range 10 {
-		key[0] = byte('a' + i)
-		tree.Set(key, uint64(i))
-		if err := b.Add(key, uint64(i)); err != nil {
+	var key [4]byte
+	for i := range uint32(n) {
+		binary.BigEndian.PutUint32(key[:], i)
+		tree.Set(key[:], uint64(i))
+		if err := b.Add(key[:], uint64(i)); err != nil {
 			t.Fatal(err)
 		}
-		key[0] = 'z'
+		binary.BigEndian.PutUint32(key[:], 1<<31)
 	}
 	for _, tree := range []*Tree{tree, b.Finish()} {
-		for i := range 10 {
-			if value, ok := tree.Get([]byte{byte('a' + i)}); !ok || value != uint64(i) {
-				t.Errorf("%c = %d, %v", 'a'+i, value, ok)
+		for i := range uint32(n) {
+			if value, ok := tree.Get(binary.BigEndian.AppendUint32(nil, i)); !ok || value != uint64(i) {
+				t.Fatalf("%d = %d, %v", i, value, ok)
 			}
 		}
 	}

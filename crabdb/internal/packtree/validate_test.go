@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -43,6 +44,21 @@ func TestValidateRefuses(t *testing.T) {
 		if _, err := block(leaf).validate(nil); !errors.Is(err, ErrInvalidLeaf) {
 			t.Errorf("%s: validate(%s): %v", name, text, err)
 		}
+	}
+}
+
+// TestValidateBoundsTheCount refuses one entry more than the most.
+func TestValidateBoundsTheCount(t *testing.T) {
+	m := model{}
+	for i := range maxCount {
+		m[fmt.Sprintf("%06d", i)] = 0
+	}
+	if _, err := blockOf(m, 0).validate(nil); err != nil {
+		t.Errorf("%d entries: %v", len(m), err)
+	}
+	m["x"] = 0
+	if _, err := blockOf(m, 0).validate(nil); !errors.Is(err, ErrInvalidLeaf) {
+		t.Errorf("%d entries: %v", len(m), err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"unsafe"
 
 	"pgregory.net/rapid"
 )
@@ -22,6 +23,9 @@ func verify(t rapid.TB, tree *Tree) {
 	if err := s.node(tree.root, 0, nil, nil); err != nil {
 		t.Fatal(err)
 	}
+	if got := tree.Bytes(); got != s.bytes {
+		t.Fatalf("Bytes = %d, want %d", got, s.bytes)
+	}
 	if s.entries != tree.count {
 		t.Fatalf("the leaves hold %d entries, Len is %d", s.entries, tree.count)
 	}
@@ -31,6 +35,7 @@ type verifier struct {
 	tree      *Tree
 	leafDepth int
 	entries   int
+	bytes     int64
 }
 
 // node checks n and what is below it. All keys are at least low and, unless
@@ -47,6 +52,7 @@ func (s *verifier) node(n *node, depth int, low, high []byte) error {
 	case cap(n.block) > 2*len(n.block)+64:
 		return fmt.Errorf("a block of %d bytes holds %d", len(n.block), cap(n.block))
 	}
+	s.bytes += int64(unsafe.Sizeof(*n)) + int64(cap(n.block)) + int64(cap(n.children))*int64(unsafe.Sizeof(n))
 	for _, p := range pairs {
 		if p.key < string(low) || high != nil && p.key >= string(high) {
 			return fmt.Errorf("key %q outside of %q to %q", p.key, low, high)
@@ -86,6 +92,11 @@ func (s *verifier) branch(n *node, pairs []pair, depth int, low, high []byte) er
 		return fmt.Errorf("%d children and %d separators", len(n.children), len(pairs))
 	case len(n.children) < least:
 		return fmt.Errorf("a branch at depth %d has %d children", depth, len(n.children))
+	}
+	for _, stale := range n.children[len(n.children):cap(n.children)] {
+		if stale != nil {
+			return fmt.Errorf("a branch holds on to a node that it no longer has")
+		}
 	}
 	for i, child := range n.children {
 		if child.version > n.version {

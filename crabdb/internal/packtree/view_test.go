@@ -172,6 +172,19 @@ func TestWritesBetweenViewsCopyOnce(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() { tree.View(); update() }); n > most {
 		t.Errorf("an update after a view allocates %v times, want %v at most", n, most)
 	}
+	added := [][]byte{[]byte("005000a"), []byte("005000b"), []byte("005000c")}
+	insert := func() { tree.View(); tree.Set(added[0], 1); added = added[1:] }
+	if n := testing.AllocsPerRun(1, insert); n > most {
+		t.Errorf("an insert after a view allocates %v times, want %v at most", n, most)
+	}
+	// The root has been copied when a key elsewhere is set.
+	other := [][]byte{key(9000), key(1000), key(3000), key(7000)}
+	tree.View()
+	update()
+	elsewhere := func() { tree.Set(other[0], 2); other = other[1:] }
+	if n := testing.AllocsPerRun(1, elsewhere); n > most-2 {
+		t.Errorf("an update elsewhere allocates %v times, want %v at most", n, most-2)
+	}
 }
 
 // TestReadersBesideWriter has goroutines read the views that a writer
