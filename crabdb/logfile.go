@@ -86,12 +86,12 @@ func (l *logFile) sizeAt(keyLen int, offset int64) (int, error) {
 	if err := l.read(b, offset); err != nil {
 		return 0, err
 	}
-	key, value, _, ok := l.lengths(b)
-	size := l.size(key, value)
-	if !ok || key != keyLen || offset+int64(size) > l.end.Load() {
+	key, value, ok := l.lengths(b)
+	size := int64(l.size(key, 0)) + value
+	if !ok || key != keyLen || value > MaxValue || offset+size > l.end.Load() {
 		return 0, corrupt(l.path, offset, "the lengths %d and %d are not those of the indexed record", key, value)
 	}
-	return size, nil
+	return int(size), nil
 }
 
 // read fills b from offset. A file that ends before is corrupt: it was cut after

@@ -106,36 +106,34 @@ const (
 	unknownOp fault = "the operation is unknown"
 	badSum    fault = "the checksum does not fit"
 	badShape  fault = "the lengths do not fit the operation"
+	tooLong   fault = "its key is longer than a key can be"
 	endOfLog  fault = "zero bytes end the log"
 
 	cutSnapshot fault = "an index snapshot is cut short"
 )
 
-// lengths reads the key's and the value's length of the record at the start of
-// b, of which left bytes are in the file. need is how many bytes of b must be
-// there for the answer; when b has fewer, ok is false and whole is 0. The record
-// does not fit the file when whole is over left.
-func (l layout) lengths(b []byte) (key, value int, need int, ok bool) {
+// lengths reads the lengths of the key and the value of the record at the start of
+// b, if b holds as much.
+func (l layout) lengths(b []byte) (key int, value int64, ok bool) {
 	if len(b) < valueAtKey {
-		return 0, 0, valueAtKey, false
+		return 0, 0, false
 	}
-	key = int(binary.LittleEndian.Uint32(b[2:]))
-	need = valueAtKey + key + 4
-	if len(b) < need {
-		return key, 0, need, false
+	n := int64(binary.LittleEndian.Uint32(b[2:]))
+	if valueAtKey+n+4 > int64(len(b)) {
+		return 0, 0, false
 	}
-	value = int(binary.LittleEndian.Uint32(b[valueAtKey+key:]))
-	return key, value, need, true
+	return int(n), int64(binary.LittleEndian.Uint32(b[valueAtKey+n:])), true
 }
 
 // decode reads the record at the start of b, which is all of it and stands at
 // offset. It checks everything that a record says of itself but not a batch's
 // parts.
 func (l layout) decode(b []byte, offset int64) (record, fault) {
-	key, value, _, ok := l.lengths(b)
-	if !ok || l.size(key, value) > len(b) {
+	key, long, ok := l.lengths(b)
+	if !ok || int64(l.size(key, 0))+long > int64(len(b)) {
 		return record{}, tooShort
 	}
+	value := int(long)
 	r := record{op: b[0], col: b[1], size: l.size(key, value)}
 	r.key = b[valueAtKey : valueAtKey+key : valueAtKey+key]
 	at := recordFrame + key

@@ -236,6 +236,8 @@ func (l *loader) stop(bad fault) (bool, error) {
 		return false, err
 	case l.log.sealed && bad == unknownOp: // its checksum fits, so it was meant
 		return true, fmt.Errorf("%w: %s has a record of an unknown operation at offset %d", ErrVersion, l.log.path, at)
+	case l.log.sealed && bad == badShape: // the same
+		return true, corrupt(l.log.path, at, "%s, and the checksum fits; open with Salvage to read what is left", bad)
 	case at < l.trusted:
 		return true, corrupt(l.log.path, at, "%s; restore a backup, or open with Salvage to read what is left", bad)
 	}

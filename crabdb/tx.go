@@ -241,8 +241,8 @@ func (tx *Tx) retire(old location, existed bool, keyLen int) {
 	switch {
 	case known:
 	case old.offset() >= tx.start:
-		key, value, _, _ := tx.base.log.lengths(tx.batch[old.offset()-tx.start:])
-		size = tx.base.log.size(key, value)
+		key, value, _ := tx.base.log.lengths(tx.batch[old.offset()-tx.start:])
+		size = tx.base.log.size(key, int(value))
 	default:
 		size, _ = tx.base.log.sizeAt(keyLen, old.offset()) // 0 when unreadable: the count is a little high
 	}

@@ -69,7 +69,7 @@ func (w *walker) extent(offset int64) (int64, fault, error) {
 	key := int64(binary.LittleEndian.Uint32(b[2:]))
 	switch need := valueAtKey + key + 4; {
 	case key > MaxKey:
-		return 0, badShape, nil
+		return 0, tooLong, nil
 	case need > left:
 		return 0, tooShort, nil
 	default:
