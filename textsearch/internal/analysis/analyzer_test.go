@@ -53,6 +53,7 @@ func TestTokens(t *testing.T) {
 		{"getUserById", "getuserbyid (get) (user) (by) (id)"},
 		{"HTTPServer2", "httpserver2 (http) (server2) (server)"},
 		{"parseHTMLResponse", "parsehtmlresponse (parse) (html) (response)"},
+		{"O'Reilly DON'T", "o'reilly (o) (reilly) don't"},
 		{"URLs HTTP Word iPhone", "urls http word iphone (i) (phone)"},
 		{"MAX_HTTPRetries", "max_httpretries (max) (httpretries) (http) (retries)"},
 		{"E0382 sha256 utf8 x86_64 3f2504e0", "e0382 (0382) sha256 (sha) (256) utf8 (utf) x86_64 (x86) (86) (64) 3f2504e0"},

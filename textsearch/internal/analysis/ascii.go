@@ -96,6 +96,9 @@ const (
 
 // asciiDone emits the word in text[start:end] and returns its end.
 func (a *Analyzer) asciiDone(start, end int, seen class) int {
+	if rest := strings.TrimLeft(a.text[end:], "+#"); rest != "" && len(rest) < len(a.text)-end && classes[rest[0]] == wideByte {
+		return a.wideStretch(start) // whether they are a suffix is decided there
+	}
 	word := a.text[start:end]
 	end += suffix(a.text, end)
 	if seen&inner == 0 && end == start+len(word) && (seen&innerUpper == 0 || word == strings.ToUpper(word)) {

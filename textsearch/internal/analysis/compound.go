@@ -200,16 +200,16 @@ func (a *Analyzer) identifier(text string, start, end int) {
 }
 
 // capitals appends the words that capitals set off in text[start:end]: at a
-// capital behind what is none, and at the last of several before a small letter,
-// unless that is the s of a plural, as in URLs.
+// capital behind what is none, and at the last of several, or one behind an
+// apostrophe, before a small letter, unless that is the s of a plural, as in URLs.
 func (a *Analyzer) capitals(text string, start, end int) {
 	before := len(a.pieces)
 	from := start
 	previous, at := utf8.DecodeRuneInString(text[start:end])
 	for i := start + at; i < end; {
 		r, n := utf8.DecodeRuneInString(text[i:end])
-		if isUpper(r) && (!isUpper(previous) || smallFollows(text[i+n:end])) {
-			a.pieces = append(a.pieces, piece{from, i})
+		if isUpper(r) && (!isUpper(previous) && previous != '\'' || smallFollows(text[i+n:end])) {
+			a.pieces = append(a.pieces, piece{from, from + len(strings.TrimRight(text[from:i], "'"))})
 			from = i
 		}
 		if !unicode.IsMark(r) {

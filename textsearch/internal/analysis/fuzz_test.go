@@ -34,6 +34,11 @@ func FuzzTokens(f *testing.F) {
 				t.Fatalf("part %+v is not inside its word", tok)
 			}
 		}
+		// A word is the same beside other than ASCII.
+		got, want := terms(a.Tokens("“"+text)), terms(a.Tokens("\""+text))
+		if got != want {
+			t.Fatalf("%q is %s, and beside a curved quotation mark %s", text, want, got)
+		}
 	})
 }
 

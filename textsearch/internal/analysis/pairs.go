@@ -27,9 +27,9 @@ const firstPairedRune = 0x0E01
 // InWord tells whether a character is part of a word, in any script.
 func InWord(r rune) bool { return scriptOf(r) != none || unicode.IsMark(r) }
 
-// scriptOf tells how a character that is no mark is indexed.
+// scriptOf tells how a character is indexed. A mark is none by itself.
 func scriptOf(r rune) script {
-	if r >= firstPairedRune {
+	if r >= firstPairedRune && !unicode.IsMark(r) {
 		for i, table := range paired {
 			if unicode.Is(table, r) && !unicode.IsPunct(r) && !unicode.IsSymbol(r) {
 				return firstPaired + script(i)
@@ -47,15 +47,18 @@ func scriptOf(r rune) script {
 const prolonged = 'ー'
 
 // scriptRun returns the script at start and the end of its run, at most end. Marks
-// belong to what they follow, and inside a word so does what stands between two
-// letters, as an apostrophe does.
+// belong to what they follow, and in an alphabet so does punctuation that UAX #29
+// has inside words, as in col·lecció. ASCII punctuation never does: what it joins
+// is for connector to say, so that a word is the same beside any neighbour.
 func scriptRun(text string, start, end int) (script, int) {
 	r, n := utf8.DecodeRuneInString(text[start:end])
 	in := scriptOf(r)
 	i := start + n
 	for i < end {
 		r, n := utf8.DecodeRuneInString(text[i:end])
-		if s := scriptOf(r); s != in && !unicode.IsMark(r) && r != prolonged && !(in == alphabet && s == none) {
+		s := scriptOf(r)
+		inside := unicode.IsMark(r) || r == prolonged || in == alphabet && s == none && r >= utf8.RuneSelf
+		if s != in && !inside {
 			break
 		}
 		i += n

@@ -113,60 +113,71 @@ func (w *wide) folded(text string) string {
 // words with a connector between them.
 func (a *Analyzer) segments() {
 	text := a.wide.text
-	var open piece // the written word or run so far
-	var in script  // its script
-	flush := func() {
-		if open.end > open.start {
-			a.wideWord(open, in)
-		}
-		open = piece{}
-	}
+	var j joiner
 	for it := words.FromString(text); it.Next(); {
-		for start, end := it.Start(), it.Start(); start < it.End(); start = end {
+		for start, end := it.Start(), 0; start < it.End(); start = end {
 			var s script
 			s, end = scriptRun(text, start, it.End())
-			switch {
-			case s == none:
-				if open.end != start || in != alphabet || wideConnector(text, open, start) != end-start {
-					flush()
-				}
-			case s == in && open.end == start,
-				s == alphabet && in == alphabet && open.end > open.start && wideConnector(text, open, open.end) == start-open.end:
-				open.end = end
-			default:
-				flush()
-				open, in = piece{start, end}, s
+			if word, in := j.next(text, piece{start, end}, s); word.end > 0 {
+				a.wideWord(word, in)
 			}
 		}
 	}
-	flush()
+	if j.open.end > 0 {
+		a.wideWord(j.open, j.in)
+	}
 }
 
-// wideConnector is connector for wide text: the length of what joins open with
-// the word behind i.
-func wideConnector(text string, open piece, i int) int {
-	if i >= len(text) || classes[text[i]] != mark {
-		return 0
+// joiner joins the pieces of a stretch to written words and runs.
+type joiner struct {
+	open      piece  // the word or run so far
+	in        script // its script
+	connected int    // where the connector behind it ends, if there is one
+}
+
+// next takes the next piece. It returns the word or run in front of it when that
+// ends there, and its script.
+func (j *joiner) next(text string, p piece, s script) (word piece, in script) {
+	switch {
+	case s == none && p.start < j.connected:
+		return piece{}, none // the second character of ::
+	case s == none && j.in == alphabet && p.start == j.open.end && classes[text[p.start]] == mark:
+		if n := connector(text, j.open.start, p.start); n > 0 {
+			j.connected = p.start + n
+			return piece{}, none
+		}
+	case s == j.in && s != none && (p.start == j.open.end || s == alphabet && p.start == j.connected):
+		j.open.end = p.end
+		return piece{}, none
 	}
-	return connector(text, open.start, i)
+	word, in = j.open, j.in
+	*j = joiner{}
+	if s != none {
+		j.open, j.in = p, s
+	}
+	return word, in
 }
 
 // wideWord emits what stands in the stretch at p.
 func (a *Analyzer) wideWord(p piece, in script) {
+	p.end += suffixOf(in, a.wide.text, p.end)
 	s := source{a.wide.text[p.start:p.end], p.start, &a.wide}
 	switch {
 	case in != alphabet:
 		a.pairs(s)
-		return
 	case plain(s.text):
 		from, to := s.span(0, len(s.text))
 		a.emit(s.text, from, to, Word)
-		return
+	default:
+		a.compound(s)
 	}
-	if n := suffix(a.wide.text, p.end); n > 0 {
-		s.text = a.wide.text[p.start : p.end+n]
+}
+
+func suffixOf(in script, text string, end int) int {
+	if in != alphabet {
+		return 0
 	}
-	a.compound(s)
+	return suffix(text, end)
 }
 
 // plain tells whether a word is one term as it stands: of letters alone, all of
