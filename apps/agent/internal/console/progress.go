@@ -13,13 +13,13 @@ type Progress struct {
 	done    chan struct{}
 }
 
-// Progress begins a bar over so many bytes.
-func (p *Printer) Progress(title string, total int64) *Progress {
+// Progress begins a bar.
+func (p *Printer) Progress(title string) *Progress {
 	if !p.Terminal() {
 		return &Progress{}
 	}
 	b := &Progress{writer: progress.NewWriter(), done: make(chan struct{})}
-	b.tracker = &progress.Tracker{Message: title, Total: max(total, 1), Units: progress.UnitsBytes, AutoStopDisabled: true}
+	b.tracker = &progress.Tracker{Message: title, Total: 1, Units: progress.UnitsBytes, AutoStopDisabled: true}
 	b.writer.SetOutputWriter(p.file)
 	b.writer.SetStyle(progress.StyleBlocks)
 	style := b.writer.Style()
@@ -35,12 +35,14 @@ func (p *Printer) Progress(title string, total int64) *Progress {
 	return b
 }
 
-// Set says how far it is, and what with.
-func (b *Progress) Set(value int64, title string) {
+// Set says how far it is, in bytes, and what it is at.
+func (b *Progress) Set(value, total int64, title string) {
 	if b.tracker == nil {
 		return
 	}
-	b.tracker.SetValue(min(value, b.tracker.Total))
+	total = max(total, 1)
+	b.tracker.UpdateTotal(total)
+	b.tracker.SetValue(min(value, total))
 	b.tracker.UpdateMessage(title)
 }
 

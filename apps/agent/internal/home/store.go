@@ -34,7 +34,7 @@ func OpenRead(ctx context.Context, l Location) (Store, error) {
 // missing, with the directory of the default store. An older keyspace is brought
 // up to date; tell is called, with what is being done, where that takes a while.
 func OpenWrite(ctx context.Context, l Location, tell func(string)) (Store, error) {
-	if err := makeDir(l); err != nil {
+	if err := MakeDir(l); err != nil {
 		return nil, err
 	}
 	s, err := OpenEngine(l, crabdb.Options{})
@@ -67,9 +67,9 @@ func checked(ctx context.Context, s Store, check func(context.Context, kv.KVStor
 	return s, nil
 }
 
-// makeDir makes the home directory, for its owner alone. Elsewhere the directory
+// MakeDir makes the home directory, for its owner alone. Elsewhere the directory
 // of a store has to be there: a path that was mistyped is not made true.
-func makeDir(l Location) error {
+func MakeDir(l Location) error {
 	if !l.Own {
 		return nil
 	}

@@ -38,6 +38,15 @@ type FormatReport struct {
 	Messages Counts             `json:"messages"`
 }
 
+// Add adds what was done for another format.
+func (r *FormatReport) Add(o *FormatReport) {
+	r.Sources.Read += o.Sources.Read
+	r.Sources.Unchanged += o.Sources.Unchanged
+	r.Sources.Failed += o.Sources.Failed
+	r.Sessions.add(o.Sessions)
+	r.Messages.add(o.Messages)
+}
+
 // Sources counts units of reading: files, mostly.
 type Sources struct {
 	Read      int `json:"read"`

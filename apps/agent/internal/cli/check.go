@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/crabstore/crabstore/agents"
+	"github.com/crabstore/crabstore/apps/agent/internal/console"
+	"github.com/crabstore/crabstore/apps/agent/internal/importer"
+	"github.com/crabstore/crabstore/crabdb"
+	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/kv/crabkv"
+	"github.com/crabstore/crabstore/memory"
+	"github.com/crabstore/crabstore/sessions"
+	"github.com/crabstore/crabstore/skills"
+)
+
+// fault is one thing that is wrong, as a program reads it.
+type fault struct {
+	Where  string `json:"where"` // file, sessions or import
+	Offset *int64 `json:"offset,omitempty"`
+	Length int64  `json:"length,omitempty"`
+	Handle string `json:"handle,omitempty"`
+	What   string `json:"what"`
+}
+
+func (a *app) storeCheck() *cobra.Command {
+	return &cobra.Command{
+		Use: "check", Short: "Look for damage, and for indexes that do not agree with the content", Args: takes(),
+		Long: "Walk the whole file, and compare indexes with content. It changes nothing, and exits\nwith 1 when something is wrong. What is wrong with indexes, store reindex puts right.",
+		RunE: a.run(func(ctx context.Context, _ []string) error { return a.check(ctx) }),
+	}
+}
+
+func (a *app) check(ctx context.Context) error {
+	found := 0
+	tell := func(f fault) error {
+		found++
+		if a.json {
+			return a.writeJSON(f)
+		}
+		line := f.Where + ": " + f.What
+		if f.Offset != nil {
+			line = fmt.Sprintf("%s: offset %d: %s", f.Where, *f.Offset, f.What)
+		}
+		a.out.Println(console.Line(line))
+		return nil
+	}
+	do := func(s *crabkv.Store) error { return a.checkAll(ctx, s, tell) }
+	err := a.engine(crabdb.Options{ReadOnly: true}, do)
+	if errors.Is(err, kv.ErrCorrupt) && found == 0 {
+		a.note("The store is damaged (%s); what can be read of it is checked.", console.Line(err.Error()))
+		err = a.engine(crabdb.Options{Salvage: true}, do)
+		found = max(found, 1)
+	}
+	if err != nil {
+		return err
+	}
+	if found > 0 {
+		a.err.Printf("%s found.\n", console.Plural(found, "fault"))
+		return &exit{exitFailed, nil}
+	}
+	if !a.json {
+		a.out.Println("No fault found.")
+	}
+	return nil
+}
+
+// checkAll tells of every fault in the file, and then of those in what it holds.
+func (a *app) checkAll(ctx context.Context, s *crabkv.Store, tell func(fault) error) error {
+	inFile, err := s.DB().Check(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range inFile {
+		what := f.What
+		if f.Length > 0 {
+			what = fmt.Sprintf("%s (%d bytes)", what, f.Length)
+		}
+		if err := tell(fault{Where: "file", Offset: &f.Offset, Length: f.Length, What: what}); err != nil {
+			return err
+		}
+	}
+	inSessions, err := sessions.Check(ctx, s, "")
+	if err != nil {
+		return err
+	}
+	for _, f := range inSessions {
+		if err := tell(fault{Where: "sessions", Handle: f.Handle, What: f.String()}); err != nil {
+			return err
+		}
+	}
+	for what, err := range importer.Check(ctx, s) {
+		if err == nil {
+			err = tell(fault{Where: "import", What: what})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) storeReindex() *cobra.Command {
+	return &cobra.Command{
+		Use: "reindex", Short: "Make every index anew from the content", Args: takes(),
+		RunE: a.run(func(ctx context.Context, _ []string) error {
+			return a.changing(ctx, func(s kv.KVStorage) error {
+				n, err := reindex(ctx, s)
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return a.writeJSON(map[string]int{"sessions": n})
+				}
+				a.out.Printf("Made the indexes of %s anew, and those of memories, skills and agents.\n", console.Plural(n, "session"))
+				return nil
+			})
+		}),
+	}
+}
+
+// reindex makes every index anew and returns of how many sessions.
+func reindex(ctx context.Context, s kv.KVStorage) (int, error) {
+	n, err := sessions.Reindex(ctx, s, "")
+	if err != nil {
+		return n, err
+	}
+	for _, step := range []func(context.Context, kv.KVStorage) error{
+		importer.Reindex, memory.Reindex, skills.Reindex, agents.Reindex,
+	} {
+		if err := step(ctx, s); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}

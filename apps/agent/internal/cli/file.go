@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/term"
+)
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// errExists is returned by writeFile for a file that is there and to be kept.
+var errExists = errors.New("it exists; --force writes over it")
+
+// writeFile writes a file whole or not at all: beside it, synced, and renamed. With
+// keep it takes the place of nothing. The file is for its owner alone.
+func writeFile(path string, keep bool, write func(w io.Writer) error) error {
+	if info, err := os.Stat(path); err == nil {
+		if keep {
+			return fmt.Errorf("%s: %w", path, errExists)
+		}
+		if !info.Mode().IsRegular() { // a device or a pipe: there is nothing to keep whole
+			return writeThrough(path, write)
+		}
+		if path, err = filepath.EvalSymlinks(path); err != nil { // the link stays one
+			return err
+		}
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // 0600
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(fill(temp, write), temp.Close()); err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	if err := place(temp.Name(), path, keep); err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// fill writes a file and syncs it, before its name says that it is there.
+func fill(f *os.File, write func(w io.Writer) error) error {
+	w := bufio.NewWriterSize(f, 1<<16)
+	if err := write(w); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// place gives a file its name. A name that was taken meanwhile is kept too, where
+// the file system knows hard links.
+func place(temp, path string, keep bool) error {
+	if !keep {
+		return os.Rename(temp, path)
+	}
+	switch err := os.Link(temp, path); {
+	case err == nil:
+		return os.Remove(temp)
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("%s: %w", path, errExists)
+	}
+	return os.Rename(temp, path)
+}
+
+func writeThrough(path string, write func(w io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	return errors.Join(write(w), w.Flush(), f.Close())
+}
+
+// syncDir makes a new name in a directory safe from a power loss. Systems that
+// cannot sync a directory need not.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, fs.ErrPermission) {
+		err = nil
+	}
+	return errors.Join(err, d.Close())
+}
+
+// readInput reads a file, or stdin when its name is -, of at most so many bytes.
+func (a *app) readInput(name string, most int64) ([]byte, error) {
+	in := a.stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fail("%s has more than %d bytes", name, most)
+	}
+	return data, err
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/sessions"
+)
+
+// resolve returns the handle that is meant by one, or by the beginning of one. Case
+// does not matter.
+func resolve(ctx context.Context, s kv.KVStorage, given string) (string, error) {
+	if _, err := sessions.Load(ctx, s, given); !errors.Is(err, kv.ErrNotFound) {
+		return given, err
+	}
+	found, err := beginning(ctx, s, given, maxNamed+1)
+	if err == nil && len(found) == 0 {
+		found, err = beginning(ctx, s, strings.ToUpper(given), maxNamed+1)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) == 0:
+		return "", fail(`no session's handle begins with %q; "agent sessions list" has them all`, given)
+	}
+	more := ""
+	if len(found) > maxNamed {
+		found, more = found[:maxNamed], ", …"
+	}
+	return "", fail("%q begins several handles: %s%s", given, strings.Join(found, ", "), more)
+}
+
+// maxNamed is how many handles are named where one was to be.
+const maxNamed = 5
+
+// beginning returns up to n handles that begin with a prefix. It steps from one
+// session to the next and not through what is in them.
+func beginning(ctx context.Context, s kv.KVStorage, prefix string, n int) ([]string, error) {
+	var found []string
+	r := kv.Range{Prefix: kv.Key(s, "session", prefix), KeysOnly: true}
+	for len(found) < n {
+		handle := ""
+		for e, err := range kv.ScanRange(ctx, s, kv.Session, r) {
+			if err != nil {
+				return nil, err
+			}
+			_, parts, err := kv.Split(e.Key)
+			if err != nil {
+				return nil, err
+			}
+			handle = parts[1]
+			break
+		}
+		if handle == "" {
+			break
+		}
+		found = append(found, handle)
+		r.After = kv.PrefixEnd(kv.Prefix(s, "session", handle))
+	}
+	return found, nil
+}
+
+// shortest is how much of a handle is shown at least.
+const shortest = 8
+
+// short returns as much of a handle as tells it from the others in the store.
+func short(ctx context.Context, s kv.KVStorage, handle string) string {
+	for n := shortest; n < len(handle); n += 2 {
+		found, err := beginning(ctx, s, handle[:n], 2)
+		if err != nil {
+			break
+		}
+		if len(found) == 1 {
+			return handle[:n]
+		}
+	}
+	return handle
+}

@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/crabstore/crabstore/apps/agent/internal/console"
+	"github.com/crabstore/crabstore/apps/agent/internal/importer"
+	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/sessions"
+)
+
+func (a *app) sessionsCommand() *cobra.Command {
+	return group("sessions", "List, show, export and delete sessions",
+		a.sessionsList(), a.sessionsShow(), a.sessionsExport(), a.sessionsDelete())
+}
+
+func (a *app) sessionsList() *cobra.Command {
+	var f sessions.Filter
+	c := &cobra.Command{Use: "list", Short: "List sessions, the newest first", Args: takes()}
+	c.RunE = a.run(func(ctx context.Context, _ []string) error {
+		if f.Limit < 0 {
+			return usage("--limit is 0, for all, or more")
+		}
+		return a.reading(ctx, func(s kv.KVStorage) error { return a.listSessions(ctx, s, f) })
+	})
+	c.Flags().StringVar(&f.Agent, "agent", "", "only sessions of this agent, such as claude-code")
+	c.Flags().IntVar(&f.Limit, "limit", 30, "how many at most; 0 for all")
+	c.Flags().StringVar(&f.Cursor, "after", "", "go on behind a list before, as that said at its end")
+	return c
+}
+
+func (a *app) listSessions(ctx context.Context, s kv.KVStorage, f sessions.Filter) error {
+	if f.Limit == 0 && a.json {
+		for m, err := range allSessions(ctx, s, f) {
+			if err == nil {
+				err = a.writeJSON(m)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	page, err := sessionPage(ctx, s, f)
+	if errors.Is(err, sessions.ErrInvalid) {
+		return usage("--after: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	if a.json {
+		for _, m := range page.Sessions {
+			if err := a.writeJSON(m); err != nil {
+				return err
+			}
+		}
+	} else {
+		a.sessionTable(ctx, s, page.Sessions)
+	}
+	if err := a.out.Flush(); err != nil {
+		return err
+	}
+	if page.Next != "" {
+		a.err.Printf("There are more: --after %s\n", page.Next)
+	}
+	return nil
+}
+
+// sessionPage returns a page, or all when there is no limit.
+func sessionPage(ctx context.Context, s kv.KVStorage, f sessions.Filter) (sessions.Page, error) {
+	if f.Limit > 0 {
+		return sessions.List(ctx, s, f)
+	}
+	var page sessions.Page
+	for m, err := range allSessions(ctx, s, f) {
+		if err != nil {
+			return page, err
+		}
+		page.Sessions = append(page.Sessions, m)
+	}
+	return page, nil
+}
+
+// allSessions yields the sessions that a filter means, whatever its limit.
+func allSessions(ctx context.Context, s kv.KVStorage, f sessions.Filter) iter.Seq2[sessions.Meta, error] {
+	return func(yield func(sessions.Meta, error) bool) {
+		f.Limit = 1000
+		for {
+			page, err := sessions.List(ctx, s, f)
+			if err != nil {
+				yield(sessions.Meta{}, err)
+				return
+			}
+			for _, m := range page.Sessions {
+				if !yield(m, nil) {
+					return
+				}
+			}
+			if page.Next == "" {
+				return
+			}
+			f.Cursor = page.Next
+		}
+	}
+}
+
+func (a *app) sessionTable(ctx context.Context, s kv.KVStorage, list []sessions.Meta) {
+	if len(list) == 0 {
+		a.err.Println("No sessions.")
+		return
+	}
+	t := &console.Table{Columns: []console.Column{{Title: "HANDLE"}, {Title: "TITLE", Flex: true}, {Title: "AGENT"},
+		{Title: "MESSAGES", Right: true}, {Title: "STARTED"}, {Title: "LAST"}}}
+	for i := range list {
+		m := &list[i]
+		agent := console.Line(m.Agent)
+		if m.Parent != nil {
+			agent += " " + string(m.Parent.Kind)
+		}
+		t.Add(short(ctx, s, m.Handle), titleOf(m), agent, console.Count(m.Messages),
+			console.Stamp(m.CreatedAt), console.Ago(m.UpdatedAt, a.sys.Now()))
+	}
+	a.out.Table(t)
+}
+
+func (a *app) sessionsExport() *cobra.Command {
+	var file string
+	c := &cobra.Command{
+		Use: "export HANDLE", Short: "Write a session as lines of JSON", Args: takes("HANDLE"),
+		Long: `Write all that is stored of a session as lines of JSON: {"meta":…}, then {"message":…}
+for each message, {"event":…} for each event, and the {"state":…} of its worker, if any.`,
+	}
+	c.RunE = a.run(func(ctx context.Context, args []string) error {
+		return a.reading(ctx, func(s kv.KVStorage) error {
+			handle, err := resolve(ctx, s, args[0])
+			if err != nil {
+				return err
+			}
+			if file == "" || file == "-" {
+				return a.exportSession(ctx, s, handle)
+			}
+			return writeFile(file, false, func(w io.Writer) error { return exportTo(ctx, s, handle, w) })
+		})
+	})
+	c.Flags().StringVarP(&file, "output", "o", "", "file to write, in place of what it is")
+	return c
+}
+
+func (a *app) sessionsDelete() *cobra.Command {
+	var yes bool
+	c := &cobra.Command{
+		Use: "delete HANDLE…", Short: "Delete sessions and all that is of them", Args: takes("HANDLE…"),
+		Long: `Delete sessions with their messages, events, state and index entries. An import
+does not bring them back, unless with --force.`,
+	}
+	c.RunE = a.run(func(ctx context.Context, args []string) error {
+		return a.changing(ctx, func(s kv.KVStorage) error { return a.deleteSessions(ctx, s, args, yes) })
+	})
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return c
+}
+
+// deleteSessions deletes sessions, all or none, having asked.
+func (a *app) deleteSessions(ctx context.Context, s kv.KVStorage, given []string, yes bool) error {
+	var handles []string
+	for _, g := range given {
+		handle, err := resolve(ctx, s, g)
+		if err != nil {
+			return err
+		}
+		m, err := sessions.Load(ctx, s, handle)
+		if err != nil {
+			return err
+		}
+		handles = append(handles, handle)
+		if !yes {
+			a.note("%s  %s (%s)", short(ctx, s, handle), titleOf(&m), console.Plural(m.Messages, "message"))
+		}
+	}
+	if err := a.confirm(yes, "Delete "+console.Plural(len(handles), "session")+"?"); err != nil {
+		return err
+	}
+	err := sessions.Update(ctx, s, func(b *sessions.Batch) error {
+		for _, handle := range handles {
+			if err := importer.Forget(ctx, b, handle); err != nil {
+				return err
+			}
+			if err := b.Delete(ctx, handle); err != nil && !errors.Is(err, kv.ErrNotFound) { // named twice
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.writeJSON(map[string][]string{"deleted": handles})
+	}
+	a.out.Printf("Deleted %s.\n", console.Plural(len(handles), "session"))
+	return nil
+}
+
+// exportTo writes a session as lines of JSON.
+func exportTo(ctx context.Context, s kv.KVStorage, handle string, w io.Writer) error {
+	enc := newEncoder(w)
+	for r, err := range sessions.Export(ctx, s, handle) {
+		if errors.Is(err, kv.ErrCorrupt) {
+			return err // an export that is not whole does not pass for one
+		}
+		if err == nil {
+			err = enc.Encode(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) exportSession(ctx context.Context, s kv.KVStorage, handle string) error {
+	return exportTo(ctx, s, handle, a.out)
+}
+
+// confirm asks a person. Where there is none to ask it refuses.
+func (a *app) confirm(yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	if !isTerminal(a.sys.In) || !a.err.Terminal() {
+		return usage("%s There is no terminal to ask on; say --yes", question)
+	}
+	a.err.Printf("%s [y/N] ", question)
+	a.err.Flush()
+	var answer [256]byte
+	n, err := a.sys.In.Read(answer[:])
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if n > 0 && (answer[0] == 'y' || answer[0] == 'Y') {
+		return nil
+	}
+	return fail("nothing was deleted")
+}

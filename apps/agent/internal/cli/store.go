@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/crabstore/crabstore/apps/agent/internal/console"
+	"github.com/crabstore/crabstore/apps/agent/internal/dump"
+	"github.com/crabstore/crabstore/apps/agent/internal/home"
+	"github.com/crabstore/crabstore/crabdb"
+	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/kv/crabkv"
+)
+
+func (a *app) storeCommand() *cobra.Command {
+	return group("store", "Look after the store itself",
+		a.storeStats(), a.storeCheck(), a.storeDump(), a.storeLoad(),
+		a.storeCheckpoint(), a.storeCompact(), a.storeBackup(), a.storeReindex())
+}
+
+// engine runs do with the engine's own store, whatever keyspace is in it.
+func (a *app) engine(opts crabdb.Options, do func(s *crabkv.Store) error) error {
+	l, err := a.location()
+	if err != nil {
+		return err
+	}
+	s, err := home.OpenEngine(l, opts)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(s), s.Close())
+}
+
+func (a *app) storeStats() *cobra.Command {
+	return &cobra.Command{
+		Use: "stats", Short: "Say how large the store is, and how it is", Args: takes(),
+		RunE: a.run(func(ctx context.Context, _ []string) error {
+			return a.reading(ctx, func(s kv.KVStorage) error {
+				st, err := statsOf(ctx, s)
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return a.writeJSON(st)
+				}
+				a.sayStats(st)
+				return nil
+			})
+		}),
+	}
+}
+
+// storeStatistics is what store stats says.
+type storeStatistics struct {
+	Engine    string         `json:"engine"`
+	Location  string         `json:"location"`
+	Keys      int64          `json:"keys"`
+	Bytes     int64          `json:"bytes"`
+	DeadBytes int64          `json:"dead_bytes"`
+	Memory    int64          `json:"memory_bytes"` // of the index
+	Columns   map[string]int `json:"columns"`      // keys in each
+	Detail    map[string]any `json:"detail,omitempty"`
+}
+
+func statsOf(ctx context.Context, s kv.KVStorage) (storeStatistics, error) {
+	t, ok := kv.As[kv.Statser](s)
+	if !ok {
+		return storeStatistics{}, fmt.Errorf("store stats: %w", kv.ErrUnsupported)
+	}
+	st, err := t.Stats(ctx)
+	if err != nil {
+		return storeStatistics{}, err
+	}
+	out := storeStatistics{st.Engine, st.Location, st.Keys, st.Bytes, st.DeadBytes, st.Memory, map[string]int{}, st.Detail}
+	for _, col := range kv.Columns() {
+		n := 0
+		for _, err := range s.ScanKeys(ctx, col, nil) {
+			if err != nil {
+				return out, err
+			}
+			n++
+		}
+		if n > 0 {
+			out.Columns[col.String()] = n
+		}
+	}
+	return out, nil
+}
+
+func (a *app) sayStats(st storeStatistics) {
+	row := func(name, value string) { a.out.Printf("%s%s\n", a.out.Dim(pad(name, 16)), console.Line(value)) }
+	row("store", st.Engine+":"+st.Location)
+	row("size", console.Size(st.Bytes))
+	row("dead", console.Size(st.DeadBytes)+", which a compaction gives back")
+	row("index in memory", console.Size(st.Memory))
+	row("keys", console.Count(st.Keys))
+	for _, col := range kv.Columns() {
+		if n := st.Columns[col.String()]; n > 0 {
+			row("  "+col.String(), console.Count(n))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(st.Detail)) {
+		row(name, fmt.Sprint(st.Detail[name]))
+	}
+}
+
+func (a *app) storeDump() *cobra.Command {
+	var salvage bool
+	c := &cobra.Command{
+		Use: "dump", Short: "Write every key as a line: column key value, in hexadecimal", Args: takes(),
+	}
+	c.RunE = a.run(func(ctx context.Context, _ []string) error {
+		return a.engine(crabdb.Options{ReadOnly: true, Salvage: salvage}, func(s *crabkv.Store) error {
+			return dump.Write(ctx, s.DB(), a.out)
+		})
+	})
+	c.Flags().BoolVar(&salvage, "salvage", false, "write what can be read of a damaged store")
+	return c
+}
+
+func (a *app) storeLoad() *cobra.Command {
+	var into, plain bool
+	c := &cobra.Command{
+		Use: "load [FILE]", Short: "Put the lines of a dump into an empty store", Args: takes("[FILE]"),
+		Long: "Put the lines of a dump, from a file or from stdin, into a store that is empty or not\nthere yet.",
+	}
+	c.RunE = a.run(func(ctx context.Context, args []string) error {
+		in := a.stdin
+		if len(args) > 0 && args[0] != "-" {
+			f, err := os.Open(args[0])
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			in = f
+		}
+		return a.load(ctx, in, into, crabdb.Options{Plain: plain})
+	})
+	c.Flags().BoolVar(&into, "into-existing", false, "also into a store that holds something; keys that are in both are replaced")
+	c.Flags().BoolVar(&plain, "plain", false, "make a store in the plain format, which other implementations read")
+	return c
+}
+
+func (a *app) load(ctx context.Context, in io.Reader, into bool, opts crabdb.Options) error {
+	l, err := a.location()
+	if err != nil {
+		return err
+	}
+	if err := home.MakeDir(l); err != nil {
+		return err
+	}
+	return a.engine(opts, func(s *crabkv.Store) error {
+		st, err := s.Stats(ctx)
+		if err != nil {
+			return err
+		}
+		if st.Keys > 0 && !into {
+			return fail("%s holds %s; --into-existing loads into it all the same", st.Location, console.Plural(st.Keys, "key"))
+		}
+		n, err := dump.Load(ctx, s.DB(), in)
+		if err != nil {
+			return fmt.Errorf("%w (%s loaded before that)", err, console.Plural(n, "key"))
+		}
+		if a.json {
+			return a.writeJSON(map[string]int{"loaded": n})
+		}
+		a.out.Printf("Loaded %s.\n", console.Plural(n, "key"))
+		return nil
+	})
+}
+
+func (a *app) storeCheckpoint() *cobra.Command {
+	return &cobra.Command{
+		Use: "checkpoint", Short: "Make the store safe from a power loss and quick to open", Args: takes(),
+		RunE: a.run(func(ctx context.Context, _ []string) error {
+			return a.engine(crabdb.Options{MustExist: true}, func(s *crabkv.Store) error {
+				if err := s.Checkpoint(ctx); err != nil {
+					return err
+				}
+				return a.done("Done.", "done", "checkpoint")
+			})
+		}),
+	}
+}
+
+func (a *app) storeCompact() *cobra.Command {
+	return &cobra.Command{
+		Use: "compact", Short: "Give back the space of what was overwritten and deleted", Args: takes(),
+		RunE: a.run(func(ctx context.Context, _ []string) error {
+			return a.engine(crabdb.Options{MustExist: true}, func(s *crabkv.Store) error {
+				before, err := s.Stats(ctx)
+				if err != nil {
+					return err
+				}
+				if err := s.Compact(ctx); err != nil {
+					return err
+				}
+				after, err := s.Stats(ctx)
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return a.writeJSON(map[string]int64{"before": before.Bytes, "after": after.Bytes})
+				}
+				a.out.Printf("From %s to %s.\n", console.Size(before.Bytes), console.Size(after.Bytes))
+				return nil
+			})
+		}),
+	}
+}
+
+func (a *app) storeBackup() *cobra.Command {
+	var force bool
+	c := &cobra.Command{Use: "backup FILE", Short: "Write a consistent copy of the store, also while it is written", Args: takes("FILE")}
+	c.RunE = a.run(func(ctx context.Context, args []string) error {
+		return a.engine(crabdb.Options{ReadOnly: true}, func(s *crabkv.Store) error {
+			if err := notItself(s, args[0]); err != nil {
+				return err
+			}
+			err := writeFile(args[0], !force, func(w io.Writer) error { return s.Backup(ctx, w) })
+			if err != nil {
+				return err
+			}
+			info, err := os.Stat(args[0])
+			if err != nil {
+				return err
+			}
+			return a.done(fmt.Sprintf("Wrote %s, %s.", args[0], console.Size(info.Size())), "backup", args[0])
+		})
+	})
+	c.Flags().BoolVar(&force, "force", false, "write over a file that exists")
+	return c
+}
+
+// notItself refuses to write a copy of a store over it.
+func notItself(s *crabkv.Store, path string) error {
+	st, err := s.Stats(context.Background())
+	if err != nil {
+		return err
+	}
+	there, err := os.Stat(path)
+	if err != nil {
+		return nil
+	}
+	if own, err := os.Stat(st.Location); err == nil && os.SameFile(own, there) {
+		return usage("%s is the store itself", filepath.Clean(path))
+	}
+	return nil
+}
