@@ -62,9 +62,13 @@ func (OS) Lock(path, note string) (io.Closer, error) {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	// The note is for people. The lock holds without it, so a full disk is no
-	// reason to fail.
-	if f.Truncate(0) == nil {
-		_, _ = f.WriteAt([]byte(note+"\n"), 0)
+	// reason to fail; and a file that begins otherwise than notes do is somebody's
+	// own, to be left as it is.
+	kind, _, _ := strings.Cut(note, " ")
+	if old, err := io.ReadAll(io.LimitReader(f, 256)); err == nil && (len(old) == 0 || strings.HasPrefix(string(old), kind)) {
+		if f.Truncate(0) == nil {
+			_, _ = f.WriteAt([]byte(note+"\n"), 0)
+		}
 	}
 	return f, nil
 }

@@ -37,7 +37,8 @@ type FS interface {
 	SyncDir(dir string) error
 
 	// Lock takes the exclusive lock of a file, which it creates when it is missing,
-	// and writes note into it. It does not wait: when another holds the lock it
+	// and writes note into it, in the place of an older one that begins with the
+	// same word; a file with another content keeps it. It does not wait: when another holds the lock it
 	// returns a *LockedError. The lock ends with Close or with the process.
 	Lock(path, note string) (io.Closer, error)
 }

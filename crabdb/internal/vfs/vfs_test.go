@@ -147,3 +147,18 @@ func locks(t *testing.T, fsys vfs.FS, dir string) {
 	must(t, err)
 	must(t, again.Close())
 }
+
+// A person's own file of the name of a lock is locked and stays what it is.
+func TestLockLeavesAPersonsFileAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	must(t, os.WriteFile(path, []byte("a recipe"), 0o600))
+	held, err := vfs.OS{}.Lock(path, "pid 1")
+	must(t, err)
+	defer held.Close()
+	if _, err := (vfs.OS{}).Lock(path, "pid 2"); err == nil {
+		t.Fatal("it was not locked")
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "a recipe" {
+		t.Fatalf("it holds %q, %v", got, err)
+	}
+}
