@@ -55,21 +55,19 @@ func (o *Overlay) heldIn(ctx context.Context, col Column, r Range) ([]Change, er
 }
 
 // sort brings sorted up to date. It sorts only what was touched since the last
-// time, so that a transaction which writes much and scans often stays fast.
+// time and moves it into place, so that a transaction which writes much and scans
+// often stays fast.
 func (o *Overlay) sort() {
-	if len(o.sorted) == len(o.order) {
-		return
-	}
 	fresh := slices.Clone(o.order[len(o.sorted):])
 	slices.SortFunc(fresh, func(a, b *Change) int { return byKey(*a, *b) })
-	merged := make([]*Change, 0, len(o.order))
-	rest := o.sorted
-	for _, c := range fresh {
-		n, _ := slices.BinarySearchFunc(rest, c, func(a, b *Change) int { return byKey(*a, *b) })
-		merged = append(append(merged, rest[:n]...), c)
-		rest = rest[n:]
+	end := len(o.sorted) // what is before it has yet to be merged
+	o.sorted = slices.Grow(o.sorted, len(fresh))[:len(o.order)]
+	for i, c := range slices.Backward(fresh) {
+		at, _ := slices.BinarySearchFunc(o.sorted[:end], c, func(a, b *Change) int { return byKey(*a, *b) })
+		copy(o.sorted[at+i+1:], o.sorted[at:end])
+		o.sorted[at+i] = c
+		end = at
 	}
-	o.sorted = append(merged, rest...)
 }
 
 func byKey(a, b Change) int {
