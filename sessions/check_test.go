@@ -81,6 +81,9 @@ func TestCheckFindsAndReindexRepairs(t *testing.T) {
 		{name: "a message is gone", want: "not as the content says in column session: local/session/a/meta", damage: func(t *testing.T, s kv.KVStorage) {
 			remove(t, s, kv.Session, "session", "a", "msg", "000000000001")
 		}},
+		{name: "a message without usage is gone", want: "not as the content says in column session: local/session/a/meta", damage: func(t *testing.T, s kv.KVStorage) {
+			remove(t, s, kv.Session, "session", "a", "msg", "000000000002")
+		}},
 		{name: "a message is damaged", want: "corrupt", lost: true, damage: func(t *testing.T, s kv.KVStorage) {
 			put(t, s, kv.Session, "\xc1", "session", "a", "msg", "000000000000")
 		}},

@@ -128,6 +128,8 @@ func TestD08_CompactionPartsNoCallFromItsResult(t *testing.T) {
 	plainText := []sessions.Message{user("u"), assistant("a"), user("v"), assistant("b")}
 	sameID := []sessions.Message{user("u"), assistant("", "0"), result("0", "r1"), assistant("", "0"), result("0", "r2"), assistant("done")}
 	apart := []sessions.Message{user("u"), assistant("", "A"), assistant("", "B"), result("A", "ra"), result("B", "rb"), assistant("done")}
+	apartWaiting := apart[:3]
+	lost := []sessions.Message{user("u"), assistant("", "A", "B"), result("A", "ra"), said(sessions.System, "note"), assistant("done")}
 	for _, c := range []struct {
 		name string
 		msgs []sessions.Message
@@ -139,6 +141,8 @@ func TestD08_CompactionPartsNoCallFromItsResult(t *testing.T) {
 		{"text alone", plainText, []int{4, 3, 2, 1, 0, 0}},
 		{"calls of one ID", sameID, []int{6, 5, 3, 3, 1, 1, 0}},
 		{"calls in messages apart", apart, []int{6, 5, 1, 1, 1, 1, 0}},
+		{"calls in messages apart that wait", apartWaiting, []int{1, 1, 1, 0}},
+		{"a result that was lost", lost, []int{5, 4, 3, 1, 1, 0}},
 	} {
 		for keep, want := range c.want {
 			what := fmt.Sprintf("%s, keeping %d", c.name, keep)

@@ -251,6 +251,24 @@ func TestLeftoversOfAnInterruptedAppend(t *testing.T) {
 	}
 }
 
+// Nor is what an interrupted commit left of a session that never was.
+func TestLeftoversOfASessionThatNeverWas(t *testing.T) {
+	ctx := t.Context()
+	s := plain{memkv.New()}
+	for _, key := range [][]byte{kv.Key(s, "session", "h", "state"), kv.Key(s, "session", "h", "msg", "000000000000")} {
+		if err := s.Put(ctx, kv.Session, key, []byte("left")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := sessions.Load(ctx, s, "h")
+	wantError(t, "load", err, kv.ErrNotFound)
+	wantSound(t, s)
+	mustCreate(t, s, sessions.Meta{Handle: "h"})
+	_, err = sessions.State(ctx, s, "h")
+	wantError(t, "state", err, kv.ErrNotFound)
+	wantEqual(t, "messages", texts(t, s, "h", sessions.Range{}), nil)
+}
+
 // Searching and reading pass on the error of a broken store, and panic at none.
 func TestReadsPassOnErrors(t *testing.T) {
 	ctx := t.Context()

@@ -22,10 +22,10 @@ type Record struct {
 // message that cannot be decoded.
 func Export(ctx context.Context, s kv.KVStorage, handle string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		going := true // yield must not be called again once it is not
+		going := true // when it is not, yield must not be called again
 		err := kv.View(ctx, s, func(s kv.KVStorage) error {
 			return export(ctx, s, handle, func(r Record, err error) bool {
-				going = going && yield(r, err)
+				going = yield(r, err)
 				return going
 			})
 		})
@@ -35,7 +35,8 @@ func Export(ctx context.Context, s kv.KVStorage, handle string) iter.Seq2[Record
 	}
 }
 
-// export returns the error that ends the iteration, without yielding it.
+// export returns the error that ends the iteration, without yielding it. It yields
+// nothing more when yield was false.
 func export(ctx context.Context, s kv.KVStorage, handle string, yield func(Record, error) bool) error {
 	meta, err := loadMeta(ctx, s, handle)
 	if err != nil || !yield(Record{Meta: &meta}, nil) {

@@ -3,6 +3,7 @@ package sessions_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -173,30 +174,38 @@ func TestSearchNarrowedDown(t *testing.T) {
 	fill(t, s, sessions.Meta{Handle: "2", Agent: "b", CreatedBy: "x", CreatedAt: at(10)}, say("word", 11))
 	fill(t, s, sessions.Meta{Handle: "3", Agent: "b", CreatedBy: "y", CreatedAt: at(30)}, say("word", 31))
 	fill(t, s, sessions.Meta{Handle: "4", Agent: "b", CreatedBy: "y", CreatedAt: at(0)}, say("nothing", 1), say("word", 59))
+	fill(t, s, sessions.Meta{Handle: "5", Agent: "c", CreatedAt: at(40), Title: "a longer title that has the word"})
+	fill(t, s, sessions.Meta{Handle: "6", Agent: "c", CreatedAt: at(50)}, say("word at length, as long as any", 50), say("word", 51), say("a word", 52))
 	for _, c := range []struct {
 		q    sessions.Query
 		want string
 	}{
-		{sessions.Query{}, "1 2 3 4"},
+		{sessions.Query{}, "1 2 3 4 5 6"},
 		{sessions.Query{Agent: "b"}, "2 3 4"},
 		{sessions.Query{By: "x"}, "1 2"},
 		{sessions.Query{Agent: "b", By: "x"}, "2"},
 		{sessions.Query{Handle: "3"}, "3"},
 		{sessions.Query{Handle: "none"}, ""},
-		{sessions.Query{Since: at(31)}, "3 4"},
-		{sessions.Query{Since: at(32)}, "4"},
+		{sessions.Query{Since: at(31)}, "3 4 5 6"},
+		{sessions.Query{Since: at(41)}, "4 6"},
+		{sessions.Query{Agent: "c", Until: at(40)}, ""},
+		{sessions.Query{Agent: "c", Until: at(41)}, "5"},
 		{sessions.Query{Until: at(11)}, "1"},
 		{sessions.Query{Until: at(12)}, "1 2"},
 		{sessions.Query{Since: at(5), Until: at(25)}, "1 2"},
-		{sessions.Query{Limit: 2}, "1 2"},
 	} {
 		c.q.Text = "word"
-		if got := strings.Join(found(find(t, s, c.q)), " "); got != c.want {
+		got := found(find(t, s, c.q))
+		slices.Sort(got)
+		if got := strings.Join(got, " "); got != c.want {
 			t.Errorf("%+v: got %q, want %q", c.q, got, c.want)
 		}
 	}
 	if h := find(t, s, sessions.Query{Text: "word", Until: at(11)})[0]; h.Best != 0 {
 		t.Errorf("the best of the time is message %d, want 0", h.Best)
+	}
+	if h := find(t, s, sessions.Query{Text: "word", Agent: "c", Since: at(45)})[0]; h.Best != 1 {
+		t.Errorf("the best of the time is message %d, want 1", h.Best)
 	}
 }
 
@@ -221,6 +230,21 @@ func TestC16_FewerHitsAreTheFirstOfMore(t *testing.T) {
 	}
 	for n := 1; n <= 20; n++ {
 		wantEqual(t, fmt.Sprint("limit ", n), found(find(t, s, sessions.Query{Text: "same", Limit: n})), all[:n])
+	}
+}
+
+// One that is first by its title and its message together is first for every
+// limit, though neither is among the best texts.
+func TestC16_TheFirstHitIsTheSameForEveryLimit(t *testing.T) {
+	s := memkv.New()
+	for i := range 30 {
+		fill(t, s, sessions.Meta{Handle: fmt.Sprintf("s%02d", i)}, user("needle pin bodkin awl"))
+	}
+	fill(t, s, sessions.Meta{Handle: "z", Title: "needle one two three four five six seven"}, user("needle one two three four"))
+	for n := 1; n <= 20; n++ {
+		if got := found(find(t, s, sessions.Query{Text: "needle", Limit: n})); len(got) != n || got[0] != "z" {
+			t.Errorf("limit %d: %v", n, got)
+		}
 	}
 }
 

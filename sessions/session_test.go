@@ -173,9 +173,15 @@ func TestDeleteByAgent(t *testing.T) {
 			left = append(left, m.Agent)
 		}
 		wantEqual(t, "agents of what is left", left, []string{"", "A", "ab", "a/b"})
+		// Nor does it delete what is listed as the agent's and is another's.
+		stale := kv.Key(s, "idx", "sess", "a", "0", kv.FormatTime(at(3)), must[sessions.Meta](t)(sessions.Latest(ctx, s, "ab", "")).Handle)
+		if err := s.Put(ctx, kv.Session, stale, nil); err != nil {
+			t.Fatal(err)
+		}
 		if n := must[int](t)(sessions.DeleteByAgent(ctx, s, "a")); n != 0 {
 			t.Errorf("deleted %d more", n)
 		}
+		must[int](t)(sessions.Reindex(ctx, s, ""))
 		wantSound(t, s)
 	})
 }

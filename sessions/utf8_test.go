@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/crabstore/crabstore/kv"
@@ -73,6 +74,18 @@ func TestD16_WhatIsStoredAndEmittedIsValid(t *testing.T) {
 			}
 		}
 		wantSound(t, s)
+	}
+}
+
+func TestAMetaOfAnOlderStoreIsRead(t *testing.T) {
+	ctx, s := t.Context(), memkv.New()
+	old := `{"agent":"a","title":"half \ud83d","created_at":"2026-05-06T09:08:01+02:00","next_index":1,"messages":1,"unknown":{}}`
+	if err := s.Put(ctx, kv.Session, kv.Key(s, "session", "old", "meta"), []byte(old)); err != nil {
+		t.Fatal(err)
+	}
+	m := must[sessions.Meta](t)(sessions.Load(ctx, s, "old"))
+	if m.Handle != "old" || m.Title != "half \uFFFD" || !m.CreatedAt.Equal(at(1)) || m.CreatedAt.Location() != time.UTC {
+		t.Errorf("read as %+v", m)
 	}
 }
 

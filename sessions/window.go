@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/textsearch"
@@ -107,13 +106,7 @@ func (sr *search) spans(text string, marked int) []Span { return spansOf(sr.matc
 
 // matches returns the matches in the first bytes of a text.
 func (sr *search) matches(text string, marked int) []textsearch.Span {
-	if len(text) > marked {
-		for marked > 0 && !utf8.RuneStart(text[marked]) {
-			marked--
-		}
-		text = text[:marked]
-	}
-	return sr.marks.Spans(text)
+	return sr.marks.Spans(text[:min(len(text), marked)])
 }
 
 func spansOf(list []textsearch.Span) []Span {
