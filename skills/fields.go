@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -58,8 +59,8 @@ func parseYAML(text string, line int) (*yaml.Node, *Fault) {
 	var doc yaml.Node
 	if err := yaml.Load([]byte(text), &doc); err != nil {
 		var at *yaml.LoadError
-		if errors.As(err, &at) && at.Mark.Line > 0 {
-			return nil, faultAt(line+at.Mark.Line-1, "not YAML: %s", at.Message)
+		if errors.As(err, &at) {
+			return nil, faultAt(line+max(at.Mark.Line, 1)-1, "not YAML: %s", at.Message)
 		}
 		return nil, faultAt(line, "not YAML: %v", err)
 	}
@@ -98,16 +99,26 @@ func collect(root *yaml.Node, h *header) (fields, error) {
 	return all, checkSwallowed(all, h)
 }
 
-// checkKey refuses keys that are no text, and merge keys, whose meaning would
-// depend on what they merge over.
+// checkKey refuses keys that are no text or a damaged one, which may have been a
+// restriction, and merge keys, whose meaning would depend on what they merge over.
 func checkKey(key *yaml.Node, line int) error {
 	switch {
 	case key.Kind != yaml.ScalarNode:
 		return faultAt(line, "a key is not a word")
+	case !isLegible(key.Value):
+		return faultAt(line, "the key %+q holds something that is not text; write it again", key.Value)
 	case key.Tag == "!!merge":
 		return faultAt(line, "merge keys (<<) are not read; write the fields out")
 	}
 	return nil
+}
+
+// isLegible tells whether a text is what it looks like: it holds no trace of bytes
+// that were not UTF-8, and nothing that does not show.
+func isLegible(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool {
+		return r == utf8.RuneError || !unicode.IsPrint(r) && r != '\n' && r != '\t'
+	}) < 0
 }
 
 // checkSwallowed looks for a restriction at the start of a line that was not read

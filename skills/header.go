@@ -19,13 +19,16 @@ type header struct {
 	warnings []string
 }
 
+// lineEnds makes \n the only one. The separators of Unicode are none: YAML once held
+// them to be, and other readers of these files do not.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", " ", "\u2028", " ", "\u2029", " ")
+
 // findHeader finds the front matter in a file of any encoding and line ends that
 // editors and shells make.
 func findHeader(body []byte) (header, error) {
 	text, warnings := decode(body)
 	h := header{warnings: warnings}
-	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
-	lines := strings.SplitAfter(text, "\n")
+	lines := strings.SplitAfter(lineEnds.Replace(text), "\n")
 	n := 0
 	for n < len(lines) && strings.TrimSpace(lines[n]) == "" {
 		n++
@@ -78,14 +81,12 @@ func decode(body []byte) (text string, warnings []string) {
 	return strings.ToValidUTF8(string(body), "\uFFFD"), warnings
 }
 
-// fromUTF16 decodes pairs of bytes; half a pair at the end is U+FFFD.
+// fromUTF16 decodes pairs of bytes. Half a pair at the end is left out: it can only
+// be of the body, of which nothing is read.
 func fromUTF16(b []byte, order binary.ByteOrder) string {
-	units := make([]uint16, 0, len(b)/2+1)
+	units := make([]uint16, 0, len(b)/2)
 	for ; len(b) >= 2; b = b[2:] {
 		units = append(units, order.Uint16(b))
-	}
-	if len(b) > 0 {
-		units = append(units, utf8.RuneError)
 	}
 	return string(utf16.Decode(units))
 }

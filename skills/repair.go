@@ -27,6 +27,7 @@ func repair(h *header) (string, error) {
 	for _, b := range blocks {
 		text := strings.Join(b.lines, "")
 		if _, fault := parseYAML(text, b.line); fault != nil {
+			fault.Line = min(fault.Line, b.line+len(b.lines)-1) // what is missing at the end is missing in the line before
 			if restrictions[spelling(b.key)] {
 				fault.Reason += "; put the value of " + b.key + " in quotes"
 				return "", fault

@@ -139,9 +139,12 @@ func (r *reader) tools(f field) ([]string, error) {
 }
 
 // appendTools splits at spaces and commas outside of parentheses, which belong to
-// the name before them: Bash(git add *). It refuses parentheses that do not match,
-// since nobody can tell then which tools were meant.
+// the name before them: Bash(git add *). It refuses parentheses that do not match
+// and damaged text, since nobody can tell then which tools were meant.
 func appendTools(names []string, text string) ([]string, error) {
+	if !isLegible(text) {
+		return nil, fmt.Errorf("%+.80q holds something that is not text; write it again", text)
+	}
 	depth, start := 0, 0
 	for i, r := range text + " " {
 		switch {
