@@ -20,7 +20,8 @@ import (
 // complex numbers, and, where a field can hold anything, what is not nil, a
 // boolean, a number, a string, a time, a []any or a map[string]any of these.
 // (Numbers in such a field come back as int64, uint64 or float64; bytes would
-// come back as a string, so they want a field of their own.)
+// come back as a string, so they want a field of their own. A time comes back as
+// the same instant, in the local zone.)
 func Marshal(v any) ([]byte, error) {
 	if err := checkStorable(v); err != nil {
 		return nil, err

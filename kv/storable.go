@@ -3,6 +3,7 @@ package kv
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 )
@@ -14,13 +15,13 @@ func checkStorable(v any) error {
 	}
 	t := reflect.TypeOf(v)
 	s, err := shapeOf(t)
-	if err != nil {
+	if err != nil || s.plain {
 		return err
 	}
-	if s.plain {
-		return nil
+	if err := checkValue(reflect.ValueOf(v), 0); err != nil {
+		return fmt.Errorf("%w: %s%w", ErrUnstorable, t, err)
 	}
-	return checkValue(reflect.ValueOf(v), t.String(), 0)
+	return nil
 }
 
 // shape is what is known of a type before a value is seen.
@@ -80,8 +81,13 @@ func (s *shape) visitFields(t reflect.Type, path string, inside map[reflect.Type
 		if f.Tag.Get("json") == "-" {
 			continue
 		}
-		if !f.IsExported() && !f.Anonymous {
+		// An embedded struct lends its exported fields; a pointer to one that is not
+		// exported could not be set.
+		if !f.IsExported() && !(f.Anonymous && f.Type.Kind() == reflect.Struct) {
 			return fmt.Errorf("%w: %s.%s is not exported; mark it json:\"-\" if it is not to be kept", ErrUnstorable, path, f.Name)
+		}
+		if f.Type.Kind() == reflect.Interface && strings.Contains(f.Tag.Get("json"), ",omitempty") {
+			return fmt.Errorf("%w: %s.%s would lose a false, 0 or \"\" that it holds; take omitempty away", ErrUnstorable, path, f.Name)
 		}
 		if err := s.visit(f.Type, path+"."+f.Name, inside); err != nil {
 			return err
@@ -90,58 +96,85 @@ func (s *shape) visitFields(t reflect.Type, path string, inside map[reflect.Type
 	return nil
 }
 
+// lost says what would be lost and, from the outside in, where.
+type lost struct{ path, what string }
+
+func (l *lost) Error() string { return fmt.Sprintf("%.80s %s", l.path, l.what) }
+
+// within puts a step in front of the path of an error, on its way out. What is
+// found to be sound thereby costs no path.
+func within(format string, step any, err *lost) *lost {
+	err.path = fmt.Sprintf(format, step) + err.path
+	return err
+}
+
 // checkValue walks a value whose type can hold anything, or itself.
-func checkValue(v reflect.Value, path string, depth int) error {
+func checkValue(v reflect.Value, depth int) *lost {
+	if s, _ := shapeOf(v.Type()); s.plain {
+		return nil
+	}
 	if depth > maxDepth {
-		return fmt.Errorf("%w: %.80s… is nested deeper than %d", ErrUnstorable, path, maxDepth)
+		return &lost{what: fmt.Sprintf("is nested deeper than %d", maxDepth)}
 	}
 	switch v.Kind() {
 	case reflect.Interface:
-		return checkDynamic(v, path, depth)
+		return checkAny(v.Interface(), depth)
 	case reflect.Pointer:
 		if !v.IsNil() {
-			return checkValue(v.Elem(), path, depth+1)
+			return checkValue(v.Elem(), depth+1)
 		}
 	case reflect.Slice, reflect.Array:
-		if v.Type().Elem().Kind() == reflect.Uint8 {
-			return nil
-		}
 		for i := range v.Len() {
-			if err := checkValue(v.Index(i), fmt.Sprintf("%s[%d]", path, i), depth+1); err != nil {
-				return err
+			if err := checkValue(v.Index(i), depth+1); err != nil {
+				return within("[%d]", i, err)
 			}
 		}
 	case reflect.Map:
 		for it := v.MapRange(); it.Next(); {
-			if err := checkValue(it.Value(), fmt.Sprintf("%s[%v]", path, it.Key()), depth+1); err != nil {
-				return err
+			if err := checkValue(it.Key(), depth+1); err != nil {
+				return within("[key %v]", it.Key(), err)
+			}
+			if err := checkValue(it.Value(), depth+1); err != nil {
+				return within("[%v]", it.Key(), err)
 			}
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
-			if v.Type() == timeType || f.Tag.Get("json") == "-" {
+			if f.Tag.Get("json") == "-" {
 				continue
 			}
-			if err := checkValue(v.Field(i), path+"."+f.Name, depth+1); err != nil {
-				return err
+			if err := checkValue(v.Field(i), depth+1); err != nil {
+				return within(".%s", f.Name, err)
 			}
 		}
 	}
 	return nil
 }
 
-// checkDynamic checks what a field that can hold anything does hold: its type is
-// not stored, so only what the decoder makes of itself comes back.
-func checkDynamic(v reflect.Value, path string, depth int) error {
-	if v.IsNil() {
+// checkAny checks what a field that can hold anything does hold: its type is not
+// stored, so only what the decoder makes of itself comes back.
+func checkAny(v any, depth int) *lost {
+	if depth > maxDepth {
+		return &lost{what: fmt.Sprintf("is nested deeper than %d", maxDepth)}
+	}
+	switch v := v.(type) {
+	case nil, bool, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, float32, float64, string, time.Time:
+		return nil
+	case []any:
+		for i, item := range v {
+			if err := checkAny(item, depth+1); err != nil {
+				return within("[%d]", i, err)
+			}
+		}
+		return nil
+	case map[string]any:
+		for key, item := range v {
+			if err := checkAny(item, depth+1); err != nil {
+				return within("[%s]", key, err)
+			}
+		}
 		return nil
 	}
-	switch v.Elem().Interface().(type) {
-	case bool, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, float32, float64, string, time.Time:
-		return nil
-	case []any, map[string]any:
-		return checkValue(v.Elem(), path, depth+1)
-	}
-	return fmt.Errorf("%w: %s holds a %s, whose type would be lost", ErrUnstorable, path, v.Elem().Type())
+	return &lost{what: fmt.Sprintf("holds a %T, whose type would be lost", v)}
 }
