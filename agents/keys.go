@@ -29,7 +29,7 @@ func load(ctx context.Context, s kv.KVStorage, id string) (AgentConfig, error) {
 func decode(e kv.Entry) (AgentConfig, error) {
 	var c AgentConfig
 	if err := kv.Unmarshal(e.Value, &c); err != nil {
-		return AgentConfig{}, fmt.Errorf("agents: %s: %w", e.Key, err)
+		return AgentConfig{}, fmt.Errorf("agents: %q: %w", e.Key, err)
 	}
 	c.CreatedAt, c.UpdatedAt = c.CreatedAt.UTC(), c.UpdatedAt.UTC()
 	return c, nil

@@ -29,7 +29,7 @@ func load(ctx context.Context, s kv.KVStorage, name string) (Entry, error) {
 func decode(stored kv.Entry) (Entry, error) {
 	var e Entry
 	if err := kv.Unmarshal(stored.Value, &e); err != nil {
-		return Entry{}, fmt.Errorf("memory: %s: %w", stored.Key, err)
+		return Entry{}, fmt.Errorf("memory: %q: %w", stored.Key, err)
 	}
 	e.CreatedAt, e.UpdatedAt = e.CreatedAt.UTC(), e.UpdatedAt.UTC()
 	return e, nil

@@ -63,6 +63,7 @@ func add(ctx context.Context, s kv.KVStorage, body []byte, source string, replac
 // ErrExists for one whose name differs by case alone: on many a file system, and
 // to a person, the two are one.
 func namesake(ctx context.Context, tx kv.KVStorage, s Summary) (*Summary, error) {
+	folded := fold(s.Name)
 	for key, err := range tx.ScanKeys(ctx, kv.Skill, kv.Prefix(tx, "skill", "meta")) {
 		if err != nil {
 			return nil, err
@@ -71,7 +72,7 @@ func namesake(ctx context.Context, tx kv.KVStorage, s Summary) (*Summary, error)
 		if err != nil {
 			return nil, err
 		}
-		if name != s.Name && fold(name) == fold(s.Name) {
+		if name != s.Name && fold(name) == folded {
 			return nil, &Fault{s.Source, 0, fmt.Sprintf("the store has a skill %q, from which %q differs by case alone; remove that one first, or rename this one", name, s.Name), ErrExists}
 		}
 	}
@@ -122,7 +123,7 @@ func load(ctx context.Context, s kv.KVStorage, name string) (Summary, error) {
 func decodeSummary(e kv.Entry) (Summary, error) {
 	var s Summary
 	if err := kv.Unmarshal(e.Value, &s); err != nil {
-		return Summary{}, fmt.Errorf("skills: %s: %w", e.Key, err)
+		return Summary{}, fmt.Errorf("skills: %q: %w", e.Key, err)
 	}
 	s.UpdatedAt = s.UpdatedAt.UTC()
 	return s, nil
