@@ -35,7 +35,9 @@ func update(ctx context.Context, s kv.KVStorage, ranking Ranking, fn func(b *Bat
 }
 
 // Batch is a set of changes to sessions that become one commit. It is for one
-// goroutine, and dead when the function it was given to has returned.
+// goroutine, and dead when the function it was given to has returned. When a
+// change returns an error, part of it may be in the batch: the function returns
+// the error as well, or it commits that part.
 type Batch struct {
 	tx      kv.KVStorage
 	ranking Ranking

@@ -22,6 +22,8 @@ import (
 // are escaped there.
 const maxName = 128
 
+// clean puts a meta right. Afterwards it shares nothing with what it was copied
+// from.
 func (m *Meta) clean() {
 	for _, s := range []*string{&m.Agent, &m.CreatedBy, &m.Title, &m.Summary, &m.Model, &m.Cwd} {
 		*s = cleanText(*s)
@@ -102,9 +104,6 @@ func cleanTime(t time.Time) time.Time { return t.UTC().Round(0) }
 func cleanText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func cleanTexts(list []string) []string {
-	if !slices.ContainsFunc(list, func(s string) bool { return !utf8.ValidString(s) }) {
-		return list
-	}
 	list = slices.Clone(list)
 	for i := range list {
 		list[i] = cleanText(list[i])
@@ -112,7 +111,7 @@ func cleanTexts(list []string) []string {
 	return list
 }
 
-// cleanAny cleans the strings in v. It changes nothing in place.
+// cleanAny returns a copy of v whose strings are clean.
 func cleanAny(v any) any {
 	switch v := v.(type) {
 	case string:

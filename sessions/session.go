@@ -83,6 +83,7 @@ func (b *Batch) UpdateMeta(ctx context.Context, handle string, fn func(m *Meta) 
 		return Meta{}, err
 	}
 	m := d.now
+	m.clean() // fn may change what is in it and then fail
 	if err := fn(&m); err != nil {
 		return Meta{}, err
 	}

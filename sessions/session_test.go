@@ -71,7 +71,10 @@ func TestCreateRefuses(t *testing.T) {
 func TestUpdateMeta(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kv.KVStorage) {
 		ctx := t.Context()
-		m := mustCreate(t, s, sessions.Meta{Agent: "old", CreatedBy: "ann", Title: "alpha", CreatedAt: at(1)})
+		m := mustCreate(t, s, sessions.Meta{
+			Agent: "old", CreatedBy: "ann", Title: "alpha", CreatedAt: at(1),
+			Tags: []string{"tag"}, Extra: map[string]any{"k": "v"}, Origin: &sessions.Origin{ID: "1"},
+		})
 		mustAppend(t, s, m.Handle, user("hello"))
 		m = must[sessions.Meta](t)(sessions.UpdateMeta(ctx, s, m.Handle, func(m *sessions.Meta) error {
 			m.Agent, m.Title, m.Summary = "new", "beta", "gamma"
@@ -94,6 +97,21 @@ func TestUpdateMeta(t *testing.T) {
 		no := errors.New("no")
 		_, err := sessions.UpdateMeta(ctx, s, m.Handle, func(m *sessions.Meta) error { m.Title = "delta"; return no })
 		wantError(t, "a function that fails", err, no)
+		err = sessions.Update(ctx, s, func(b *sessions.Batch) error {
+			_, err := b.UpdateMeta(ctx, m.Handle, func(m *sessions.Meta) error {
+				m.Extra["k"], m.Tags[0], m.Origin.ID = "changed", "changed", "changed"
+				return no
+			})
+			wantError(t, "a function that fails in a batch", err, no)
+			now, err := b.Load(ctx, m.Handle)
+			if now.Extra["k"] != "v" || now.Tags[0] != "tag" || now.Origin.ID != "1" {
+				t.Errorf("a function that failed changed %+v", now)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		if got := must[sessions.Meta](t)(sessions.Load(ctx, s, m.Handle)); got.Title != "beta" || got.Revision != 3 {
 			t.Errorf("after a failed update: %+v", got)
 		}

@@ -22,11 +22,12 @@ func badTexts(t *testing.T) []string {
 		}
 		list = append(list, s)
 	}
-	cut := strings.Repeat("x", 1<<20) + "😀"
-	return append(list, "\xed\xa0\x80", "\xff", "\xc0\x80", "good \xff good", cut[:len(cut)-2])
+	return append(list, "\xed\xa0\x80", "\xff", "\xc0\x80", "good \xff good")
 }
 
 func TestD16_WhatIsStoredAndEmittedIsValid(t *testing.T) {
+	output := strings.Repeat("x", 1<<20) + "😀"
+	output = output[:len(output)-2] // of a tool, cut inside a character
 	for _, bad := range badTexts(t) {
 		ctx, s := t.Context(), memkv.New()
 		h := mustCreate(t, s, sessions.Meta{
@@ -42,7 +43,7 @@ func TestD16_WhatIsStoredAndEmittedIsValid(t *testing.T) {
 		}
 		mustAppend(t, s, h,
 			sessions.Message{Role: sessions.Assistant, ID: bad, Name: bad, Model: bad, Stop: bad, Blocks: blocks},
-			result(bad, bad), result("raw", bad))
+			result(bad, bad), result("raw", output))
 		must[[]sessions.Event](t)(sessions.AppendEvents(ctx, s, h, sessions.Event{Type: "t" + bad, Data: []byte(`{"` + bad)}))
 		must[sessions.Meta](t)(sessions.Compact(ctx, s, h, sessions.Compaction{Summary: bad, Keep: 3}))
 
