@@ -31,6 +31,7 @@ type piece struct {
 // chunk is what becomes one commit: pieces in the order of reading.
 type chunk struct {
 	pieces   []piece
+	limit    int // messages at which it is full
 	messages int
 	bytes    int64
 }
@@ -43,4 +44,4 @@ func (c *chunk) add(p piece) {
 	}
 }
 
-func (c *chunk) full() bool { return c.messages >= chunkMessages || c.bytes >= chunkBytes }
+func (c *chunk) full() bool { return c.messages >= c.limit || c.bytes >= chunkBytes }

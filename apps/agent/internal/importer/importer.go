@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -20,6 +21,8 @@ type Options struct {
 	// Name gives the name under which a source is remembered. Nil means its Key,
 	// which for files is their path and had better be absolute.
 	Name func(transcripts.Source) string
+
+	chunk int // messages in a commit, for tests; 0 means chunkMessages
 }
 
 // Progress says how far a run is.
@@ -114,7 +117,8 @@ func (r *run) queue(found []transcripts.Finding) []*unit {
 
 // write commits the pieces, chunk by chunk.
 func (r *run) write(ctx context.Context, pieces <-chan piece) error {
-	var c chunk
+	limit := cmp.Or(r.opts.chunk, chunkMessages)
+	c := chunk{limit: limit}
 	for p := range pieces {
 		c.add(p)
 		if !c.full() {
@@ -123,7 +127,7 @@ func (r *run) write(ctx context.Context, pieces <-chan piece) error {
 		if err := r.commit(ctx, &c); err != nil {
 			return err
 		}
-		c = chunk{}
+		c = chunk{limit: limit}
 	}
 	return r.commit(ctx, &c)
 }

@@ -1,0 +1,63 @@
+package importer
+
+import (
+	"context"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/crabstore/crabstore/apps/agent/internal/transcripts"
+	"github.com/crabstore/crabstore/crabdb"
+	"github.com/crabstore/crabstore/kv/crabkv"
+)
+
+// BenchmarkImport imports 100,000 messages into a new store of the default engine,
+// closing included, and imports them again, which finds nothing.
+//
+//	go test -run '^$' -bench Import -benchtime 1x ./apps/agent/internal/importer
+func BenchmarkImport(b *testing.B) {
+	dir := b.TempDir()
+	newCorpus(1).write(b, dir, 100_000, 500)
+	found := walk(b, dir)
+	b.ResetTimer()
+	for range b.N {
+		path := filepath.Join(b.TempDir(), "store.crmem")
+		s, err := crabkv.Open(path, crabdb.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		report, err := Run(context.Background(), s, found, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		st, err := s.Stats(context.Background())
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+		messages := 0
+		for _, f := range report.Formats {
+			messages += f.Messages.New
+		}
+		b.ReportMetric(float64(messages)/report.Duration.Seconds(), "msgs/s")
+		b.ReportMetric(float64(messages), "msgs")
+		b.ReportMetric(float64(st.Bytes)/(1<<20), "store-MiB")
+		b.ReportMetric(float64(st.Memory)/(1<<20), "index-MiB")
+	}
+	b.StopTimer()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err == nil {
+		b.ReportMetric(float64(usage.Maxrss)/1024, "peak-MiB")
+	}
+}
+
+func walk(t testing.TB, paths ...string) []transcripts.Finding {
+	t.Helper()
+	var found []transcripts.Finding
+	for f := range transcripts.Walk(context.Background(), paths) {
+		found = append(found, f)
+	}
+	return found
+}
