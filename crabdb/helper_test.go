@@ -377,3 +377,18 @@ func setBytes(t testing.TB, m vfs.FS, data []byte) {
 	_, err = f.WriteAt(data, 0)
 	must(t, errors.Join(err, f.Truncate(int64(len(data))), f.Sync(), f.Close()))
 }
+
+// siblings returns which files, of those that a store may have beside it, a file
+// system in memory has.
+func siblings(t testing.TB, m vfs.FS) []string {
+	t.Helper()
+	entries, err := m.ReadDir(filepath.Dir(memPath))
+	must(t, err)
+	var names []string
+	for _, e := range entries {
+		if name := e.Name(); name != filepath.Base(memPath) && name != filepath.Base(memPath)+lockSuffix {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -29,11 +29,16 @@ func (l *loader) measure(view packtree.View) (sized *packtree.Tree, live int64, 
 	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.at, b.at) })
 	sizes := make([]int, len(ids))
 	offsets := make([]int64, len(ids))
+	end := int64(0)
 	for _, p := range places {
 		n, reason, err := l.sizeIndexed(ids[p.index], p.at)
 		if reason != nil || err != nil {
 			return nil, 0, reason, err
 		}
+		if p.at < end {
+			return nil, 0, fmt.Errorf("it points at %d, into another of its records", p.at), nil
+		}
+		end = p.at + int64(n)
 		sizes[p.index], offsets[p.index] = n, p.at
 		live += int64(n)
 	}

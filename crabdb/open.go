@@ -76,9 +76,21 @@ func (db *DB) open() error {
 	db.layout = loaded.log.layout
 	db.adopt(loaded)
 	if !db.opts.ReadOnly && loaded.recovery.Distrust != "" {
-		db.report(db.checkpoint(context.Background())) // with an index to be trusted; the records are there without it
+		db.report(db.renewIndex(loaded.skipped)) // the records are there without it
 	}
 	return nil
+}
+
+// renewIndex gives the file an index to be trusted. Where the log holds the remains
+// of a damaged one the file is written anew without them: they were passed over
+// because the header named them, and it will name another place.
+func (db *DB) renewIndex(remains bool) error {
+	if remains {
+		if err := db.compact(context.Background()); err == nil {
+			return nil
+		}
+	}
+	return db.checkpoint(context.Background())
 }
 
 // repair leaves a file to which records can be appended: without a torn tail, and

@@ -44,6 +44,7 @@ type loader struct {
 	upTo     int64 // up to where the log is in the tree
 	trusted  int64 // below it everything was synced: bad bytes there are corruption
 	skipped  bool  // the snapshot that the header names was passed over
+	emptied  bool  // it is a plain one without entries
 	recovery Recovery
 	parts    []part // of the batch at hand
 }
@@ -139,7 +140,8 @@ func (l *loader) loadPlainSnapshot() (reason, err error) {
 		return reason, nil
 	}
 	if tree.Len() == 0 && l.head.indexAt > headerSize {
-		return nil, nil // four zero bytes anywhere are an empty snapshot: the log has the last word
+		l.emptied = true // four zero bytes anywhere say as much: the log has the word, where it can be read
+		return nil, nil
 	}
 	sized, live, reason, err := l.measure(tree.View())
 	if reason != nil || err != nil {
@@ -227,6 +229,10 @@ func (l *loader) interrupted() error {
 func (l *loader) stop(bad fault) (bool, error) {
 	at := l.upTo
 	switch {
+	case at < l.trusted && l.emptied: // then all that is below is dead anyway
+		l.tree, l.live, l.upTo = packtree.New(), 0, l.head.watermark()
+		l.recovery.Snapshot = true
+		return false, nil
 	case l.salvage:
 		next, err := l.resync(at + 1)
 		if err == nil {
