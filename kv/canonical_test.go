@@ -238,6 +238,16 @@ func TestLengthsAreNotBelieved(t *testing.T) {
 	}
 }
 
+// TestNilInPlaceOfATime is what the decoder panics on. Fuzzing found it.
+func TestNilInPlaceOfATime(t *testing.T) {
+	for _, data := range []string{"\x81\xa2at\xc0", "\x97\xc0\x30\xc0\x30\x30\x30\x30"} {
+		var out sample
+		if err := Unmarshal([]byte(data), &out); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%x: %+v, %v; want ErrCorrupt", data, out, err)
+		}
+	}
+}
+
 func TestUnknownFieldsOfAnyKindAreIgnored(t *testing.T) {
 	for _, unknown := range []string{
 		"\xc0", "\xc3", "\xcb\x7f\xf8\x00\x00\x00\x00\x00\x00", "\xc4\x01\x00", "\x92\x01\x91\xc0", "\x81\x01\x81\xc2\xc3",

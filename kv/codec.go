@@ -52,15 +52,25 @@ func Unmarshal(data []byte, v any) error {
 	if err := checkWhole(data); err != nil {
 		return fmt.Errorf("%w: as msgpack: %w", ErrCorrupt, err)
 	}
+	if err := decode(data, v); err != nil {
+		return fmt.Errorf("%w: as msgpack: %w", ErrCorrupt, err)
+	}
+	return nil
+}
+
+// decode runs the decoder, which panics on a nil in place of a time.
+func decode(data []byte, v any) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the decoder gave up: %v", r)
+		}
+	}()
 	dec := msgpack.GetDecoder()
 	defer msgpack.PutDecoder(dec)
 	dec.Reset(bytes.NewReader(data))
 	dec.SetCustomStructTag("json")
 	dec.UseLooseInterfaceDecoding(true)
-	if err := dec.Decode(v); err != nil {
-		return fmt.Errorf("%w: as msgpack: %w", ErrCorrupt, err)
-	}
-	return nil
+	return dec.Decode(v)
 }
 
 // Load gets and decodes the value of a key. The error names the key.
