@@ -116,7 +116,9 @@ func (b *Batch) Flush(ctx context.Context) error {
 }
 
 // load returns the record of a document, nil when there is none. Postings of it
-// that are held back are written first, so that all of them can be deleted.
+// that are held back are written first, so that all of them can be deleted. Of a
+// damaged record nothing is known: an empty one is returned, so that it can be put
+// again or dropped, and what its postings leave behind is for Repair.
 func (b *Batch) load(ctx context.Context, key string) (*record, error) {
 	if b.pending.holds(key) {
 		if err := b.writePending(ctx); err != nil {
@@ -133,7 +135,7 @@ func (b *Batch) load(ctx context.Context, key string) (*record, error) {
 	}
 	d, err := readRecord(data)
 	if err != nil {
-		return nil, fmt.Errorf("%w of document %q", err, key)
+		return &record{}, nil
 	}
 	return d, nil
 }

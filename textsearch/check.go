@@ -224,7 +224,7 @@ func (b *Batch) rebuild(ctx context.Context) error {
 		}
 		d, err := readRecord(e.Value)
 		if err != nil {
-			return fmt.Errorf("%w of document %q: index its content again", err, key)
+			return fmt.Errorf("%w: document %q; put its content again, or drop it", err, key)
 		}
 		b.pending.begin()
 		for _, t := range d.terms {

@@ -28,11 +28,11 @@ func TestCheckAndRepair(t *testing.T) {
 		fault  string
 	}{
 		{"a posting is gone", remove("term", "apples", "a"), `no posting of "apples"`},
-		{"a posting is another", add("\x09\x02\xf0\x3f", "term", "apples", "a"), `another posting of "apples"`},
-		{"a posting too many", add("\x01\x02\xf0\x3f", "term", "pears", "a"), `posting of "pears": no document "a" lists it`},
-		{"a posting of no document", add("\x01\x02\xf0\x3f", "term", "apples", "c"), `posting of "apples": no document "c" lists it`},
+		{"a posting is another", add("\x09\x02\xbf\xe0\x03", "term", "apples", "a"), `another posting of "apples"`},
+		{"a posting too many", add("\x01\x02\xbf\xe0\x03", "term", "pears", "a"), `posting of "pears": no document "a" lists it`},
+		{"a posting of no document", add("\x01\x02\xbf\xe0\x03", "term", "apples", "c"), `posting of "apples": no document "c" lists it`},
 		{"a posting in place of another", func(s kv.KVStorage) error {
-			return errors.Join(remove("term", "apples", "a")(s), add("\x01\x02\xf0\x3f", "term", "pears", "a")(s))
+			return errors.Join(remove("term", "apples", "a")(s), add("\x01\x02\xbf\xe0\x03", "term", "pears", "a")(s))
 		}, `posting of "pears": no document "a" lists it`},
 		{"a stem is gone", remove("stem", "deploy", "deployed"), `stem "deploy/deployed" is not listed`},
 		{"a stem too many", add("", "stem", "deploy", "deploys"), `stem "deploy/deploys": no document has that term`},
@@ -60,6 +60,16 @@ func TestCheckAndRepair(t *testing.T) {
 	}
 }
 
+// Without statistics, as a crash can leave an index where updates are not atomic,
+// scores are still above zero and finite.
+func TestSearchWithoutStatistics(t *testing.T) {
+	s := indexed(t, docs{"a": "apples", "b": "apples pears"})
+	if _, err := s.Delete(ctx, kv.Text, kv.Key(s, "idx", "text", ix, "stats")); err != nil {
+		t.Fatal(err)
+	}
+	wantKeys(t, s, "apples", "a", "b")
+}
+
 func TestCheckCounts(t *testing.T) {
 	s := indexed(t, docs{"a": "apples deployed", "b": "apples twice twice"})
 	r, err := textsearch.Check(ctx, s, ix)
@@ -68,10 +78,19 @@ func TestCheckCounts(t *testing.T) {
 	}
 }
 
-// A damaged document or posting is an error that says where, never a panic or a
-// list that is too short.
+// A damaged posting is an error that says where, never a panic or a list that is
+// too short, and so is a damaged document to Repair.
 func TestCorruptRecords(t *testing.T) {
-	for _, value := range []string{"", "\x01", "\x01\x02\xf0\x3f\xff", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "\x01\x02\x00\x00", "\x01\xf0\x3f\xff\xff\xff\x7f"} {
+	for _, value := range []string{
+		"",
+		"\x01",
+		"\x01\x01\xbf\xe0\x03\x00",           // a posting, and a byte more
+		"\x01\xbf\xe0\x03\x01\x06apples",     // a document that ends early
+		"\x01\xbf\xe0\x03\x01\x7fapples\x01", // a term longer than the document
+		"\x01\x01\x00",                       // weight 0
+		"\x01\xbf\xe0\x03\xff\xff\xff\x7f",   // very many terms
+		"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+	} {
 		s := indexed(t, docs{"a": "apples"})
 		doc, posting := kv.Key(s, "idx", "text", ix, "doc", "a"), kv.Key(s, "idx", "text", ix, "term", "apples", "a")
 		if err := s.Put(ctx, kv.Text, posting, []byte(value)); err != nil {
@@ -87,13 +106,29 @@ func TestCorruptRecords(t *testing.T) {
 		if err != nil || len(r.Faults) == 0 {
 			t.Errorf("document %q: %+v, %v", value, r, err)
 		}
-		for name, err := range map[string]error{
-			"put":    textsearch.Put(ctx, s, ix, "a", "pears", 1),
-			"repair": textsearch.Repair(ctx, s, ix),
-		} {
-			if !errors.Is(err, textsearch.ErrCorrupt) || !strings.Contains(err.Error(), `"a"`) {
-				t.Errorf("%s over document %q: %v", name, value, err)
-			}
+		if err := textsearch.Repair(ctx, s, ix); !errors.Is(err, kv.ErrCorrupt) || !strings.Contains(err.Error(), `"a"`) {
+			t.Errorf("repair with document %q: %v", value, err)
 		}
+		wantMended(t, s, value)
 	}
+}
+
+// wantMended checks that a damaged document can be put again and dropped, and that
+// Repair then makes the index whole.
+func wantMended(t *testing.T, s kv.KVStorage, value string) {
+	t.Helper()
+	put(t, s, "b", "other")
+	put(t, s, "a", "pears")
+	if err := textsearch.Repair(ctx, s, ix); err != nil {
+		t.Errorf("put over %q: %v", value, err)
+	}
+	wantFresh(t, s, docs{"a": "pears", "b": "other"})
+	if err := s.Put(ctx, kv.Text, kv.Key(s, "idx", "text", ix, "doc", "a"), []byte(value)); err != nil {
+		t.Fatal(err)
+	}
+	drop(t, s, "a")
+	if err := textsearch.Repair(ctx, s, ix); err != nil {
+		t.Errorf("drop of %q: %v", value, err)
+	}
+	wantFresh(t, s, docs{"b": "other"})
 }

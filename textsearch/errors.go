@@ -1,6 +1,11 @@
 package textsearch
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/crabstore/crabstore/kv"
+)
 
 var (
 	// ErrKey is returned for a document key that is empty or so long that, with an
@@ -16,8 +21,8 @@ var (
 	// is not known or a number that is none.
 	ErrSettings = errors.New("textsearch: bad settings")
 
-	// ErrCorrupt is returned when stored bytes are none that this package writes.
-	// Repair makes an index anew from its documents; where those are damaged, index
-	// the content again.
-	ErrCorrupt = errors.New("textsearch: corrupt index")
+	// ErrCorrupt is returned when stored bytes are none that this package writes. It
+	// is a kv.ErrCorrupt. Repair makes an index anew from its documents; one that is
+	// damaged itself has first to be put again, or dropped.
+	ErrCorrupt = fmt.Errorf("textsearch: index: %w", kv.ErrCorrupt)
 )

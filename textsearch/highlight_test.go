@@ -98,7 +98,7 @@ func TestSnippet(t *testing.T) {
 
 // Whatever the limit, a window holds as many matches as any other of its length.
 func TestSnippetHoldsTheMost(t *testing.T) {
-	text := "a match, then " + strings.Repeat("word ", 30) + "match match " + strings.Repeat("word ", 4) + "match " + strings.Repeat("word ", 30)
+	text := "a match, then " + strings.Repeat("word ", 30) + "(match,match)" + strings.Repeat("word ", 4) + "(match) " + strings.Repeat("word ", 30)
 	spans := textsearch.Highlight(text, "match")
 	for limit := 12; limit < len(text); limit++ {
 		most := 0

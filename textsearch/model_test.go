@@ -133,9 +133,9 @@ func randomQuery(rng *rand.Rand) []string {
 func TestModel(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	rounds := 40
+	rounds := 20
 	if testing.Short() {
-		rounds = 8
+		rounds = 5
 	}
 	for round := range rounds {
 		rng := rand.New(rand.NewPCG(seed, uint64(round)))

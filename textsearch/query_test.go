@@ -57,14 +57,23 @@ func TestC08_Identifiers(t *testing.T) {
 		"scattered": strings.Repeat("token refresh rotation by user id get name of case kebab server html parse response http init ", 3),
 		"other":     "nothing like it",
 	})
-	for _, query := range []string{"token", "rotation", "user", "user by id", "html", "getUserById", "init", "server2", "refresh", "name", "httpserver", "getuserbyid", "GETUSERBYID"} {
-		if !slices.Contains(keys(find(t, s, query)), "exact") && query != "httpserver" {
+	for _, query := range []string{"token", "rotation", "user", "user by id", "html", "getUserById", "init", "server2", "refresh", "name", "getuserbyid", "GETUSERBYID"} {
+		if !slices.Contains(keys(find(t, s, query)), "exact") {
 			t.Errorf("%q does not find the document", query)
 		}
 	}
 	for _, query := range []string{"refresh_token_rotation", "getUserById", "parseHTMLResponse", "HTTPServer2", "kebab-case-name", "__init__"} {
 		wantFirst(t, s, query, "exact")
 	}
+	// Parts that are repeated in a short document count less than the whole in a
+	// long one, and a stopword among them counts nothing.
+	loud := indexed(t, docs{
+		"exact": "getUserById " + strings.Repeat("is called with one more word ", 3),
+		"loud":  strings.Repeat("get user id ", 3), "stop": "by and by",
+	})
+	wantFirst(t, loud, "getUserById", "exact")
+	wantKeys(t, loud, "getUserById", "exact", "loud")
+
 	code := indexed(t, docs{"a": "edit src/kv/key.go, v1.2.3 of C++ and C#", "b": "error E0382 in resolve_dirs, HTTPServer"})
 	for query, want := range map[string]string{
 		"src/kv/key.go": "a", "key.go": "a", "kv": "a", "v1.2.3": "a", "1.2.3": "a", "C++": "a", "c#": "a",
@@ -132,13 +141,22 @@ func TestC19_Prefixes(t *testing.T) {
 		"deploying*": nil,
 		"succeede*":  {"succeeded"},
 		"deploy *":   {"deploys", "succeeded"},
-		"*deploy*":   {"deploys", "succeeded"}, // emphasis
-		"deploy*x":   {"deploys", "succeeded"}, // a product
+		"*deploy*":   {"deploys", "succeeded"}, // emphasis: a word
+		"*deploym*":  nil,
+		"deploym*x":  nil, // a product: two words
 		"ment*":      nil,
 	} {
 		wantKeys(t, s, query, want...)
 	}
 	wantFirst(t, s, "deployment", "succeeded")
+}
+
+// A word and a stem of the same letters are no family where the stemmer makes them
+// none: the stem of dimensional is dimension, and that of dimension is dimens.
+func TestStemsOfStems(t *testing.T) {
+	s := indexed(t, docs{"a": "one dimension", "b": "dimensional", "c": "dimensions"})
+	wantKeys(t, s, "dimension", "a", "c")
+	wantKeys(t, s, "dimensional", "b")
 }
 
 func TestExactFormRanksFirst(t *testing.T) {

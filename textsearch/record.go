@@ -2,7 +2,6 @@ package textsearch
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"math/bits"
 )
@@ -105,7 +104,7 @@ func (r *reader) text() string {
 // end returns ErrCorrupt unless everything was read, and nothing more.
 func (r *reader) end() error {
 	if r.bad || len(r.data) > 0 {
-		return fmt.Errorf("%w: record", ErrCorrupt)
+		return ErrCorrupt
 	}
 	return nil
 }

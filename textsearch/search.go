@@ -166,8 +166,8 @@ func (sr *searcher) family(term string) ([]occurrence, error) {
 	}
 	lists := make([][]occurrence, 0, len(terms))
 	for _, member := range terms {
-		// A stem is not always a word of its own family: that of dying is die, but a
-		// stem like happi may be the surface form of a word with another stem.
+		// A stem may be a word of another family: that of dimensional is dimension,
+		// and that of dimension is dimens.
 		if member == stem && sr.analyzer.Stem(member) != stem {
 			continue
 		}

@@ -58,7 +58,6 @@ func (w *wide) normalize(stretch string, base int) {
 			from = to
 		}
 	}
-	w.cover(len(stretch)-1, len(stretch))
 	w.text = string(w.buffer)
 }
 
