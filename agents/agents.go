@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/crabstore/crabstore/internal/indexes"
 	"github.com/crabstore/crabstore/kv"
 )
 
@@ -161,6 +162,12 @@ func Reindex(ctx context.Context, s kv.KVStorage) error {
 		}
 		return nil
 	})
+}
+
+// Check compares the names of the index with the agents and returns a sentence for
+// everything that is amiss, which Reindex puts right. It changes nothing.
+func Check(ctx context.Context, s kv.KVStorage) ([]string, error) {
+	return indexes.Check(ctx, s, Reindex)
 }
 
 // now is the present in UTC, without the monotonic reading that no store keeps.

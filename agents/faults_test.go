@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/crabstore/crabstore/internal/brittle"
@@ -50,12 +51,13 @@ func sound(t *testing.T, s kv.KVStorage) {
 	for _, c := range list {
 		wantAgent(t, s, c)
 	}
-	names := 0
-	for range s.ScanKeys(ctx, kv.Agent, kv.Prefix(s, "idx", "agent")) {
-		names++
-	}
-	if names != len(list) {
-		t.Errorf("%d names lead to %d agents", names, len(list))
+	wantWhole(t, s)
+}
+
+func wantWhole(t *testing.T, s kv.KVStorage, want ...string) {
+	t.Helper()
+	if faults, err := Check(context.Background(), s); err != nil || !slices.Equal(faults, want) {
+		t.Errorf("Check = %q, %v; want %q", faults, err, want)
 	}
 }
 
@@ -75,6 +77,7 @@ func TestFailureAtEachCall(t *testing.T) {
 		"delete":        func(s kv.KVStorage) error { return Delete(ctx, s, firstID) },
 		"set default":   func(s kv.KVStorage) error { return SetDefault(ctx, s, secondID) },
 		"clear default": func(s kv.KVStorage) error { return SetDefault(ctx, s, "") },
+		"check":         func(s kv.KVStorage) error { _, err := Check(ctx, s); return err },
 		"reindex":       func(s kv.KVStorage) error { return Reindex(ctx, s) },
 	} {
 		t.Run(name, func(t *testing.T) { brittle.Each(t, twoAgents, op, sound) })
@@ -106,6 +109,7 @@ func TestWhatACrashLeaves(t *testing.T) {
 	if err := s.Put(ctx, kv.Agent, nameKey(s, "ghost"), []byte(firstID)); err != nil {
 		t.Fatal(err)
 	}
+	wantWhole(t, s, `agent "local/idx/agent/ghost" is in the index and belongs to nothing`)
 	wantAbsent(t, s, "ghost")
 	ghost := create(t, s, "ghost")
 	wantAgent(t, s, ghost)

@@ -234,6 +234,41 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestCheck has one fault of each kind at a time.
+func TestCheck(t *testing.T) {
+	ctx := context.Background()
+	for want, harm := range map[string]func(s kv.KVStorage) error{
+		"": func(kv.KVStorage) error { return nil },
+		"the image " + one + " has the digest " + Digest([]byte("onf")) + "; put it again": func(s kv.KVStorage) error {
+			return s.Put(ctx, kv.Harness, imageKey(s, one), []byte("onf"))
+		},
+		`the name "a" leads to ` + one + ", which is not there": func(s kv.KVStorage) error {
+			_, err := s.Delete(ctx, kv.Harness, imageKey(s, one))
+			return err
+		},
+		"no name leads to the image " + one + "; prune it": func(s kv.KVStorage) error {
+			_, err := s.Delete(ctx, kv.Harness, nameKey(s, "a"))
+			return err
+		},
+		"the image " + one + " has 3 bytes and is said to have 4": func(s kv.KVStorage) error {
+			return s.Put(ctx, kv.Harness, sizeKey(s, one), []byte("4"))
+		},
+		"harnesses: the size of " + one + ` is "four": kv: corrupt data`: func(s kv.KVStorage) error {
+			return s.Put(ctx, kv.Harness, sizeKey(s, one), []byte("four"))
+		},
+	} {
+		s := memkv.New()
+		put(t, s, "a", "one")
+		put(t, s, "b", "three")
+		if err := harm(s); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Check(ctx, s); err != nil || strings.Join(got, "\n") != want {
+			t.Errorf("Check = %q, %v; want %q", got, err, want)
+		}
+	}
+}
+
 // TestListReadsNoImage takes the images away.
 func TestListReadsNoImage(t *testing.T) {
 	ctx, s := context.Background(), memkv.New()
@@ -327,6 +362,9 @@ func sound(t *testing.T, s kv.KVStorage) {
 	if n := images(t, s); n != len(named) {
 		t.Errorf("%d images of %d digests after Prune", n, len(named))
 	}
+	if faults, err := Check(ctx, s); err != nil || len(faults) > 0 {
+		t.Errorf("Check = %q, %v", faults, err)
+	}
 	for key, err := range s.ScanKeys(ctx, kv.Harness, kv.Prefix(s, "size")) {
 		if digest, err2 := lastPart(key); err != nil || err2 != nil || !named[digest] {
 			t.Errorf("%s is left, %v, %v", key, err, err2)
@@ -354,6 +392,7 @@ func TestFailureAtEachCall(t *testing.T) {
 		"remove":      func(s kv.KVStorage) error { return Remove(ctx, s, "a") },
 		"prune":       func(s kv.KVStorage) error { _, err := Prune(ctx, s); return err },
 		"get":         func(s kv.KVStorage) error { _, _, err := Get(ctx, s, "a"); return err },
+		"check":       func(s kv.KVStorage) error { _, err := Check(ctx, s); return err },
 		"list":        func(s kv.KVStorage) error { _, err := List(ctx, s); return err },
 	} {
 		t.Run(name, func(t *testing.T) { brittle.Each(t, setup, op, sound) })

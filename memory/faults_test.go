@@ -101,6 +101,9 @@ func TestWhatACrashLeaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantAbsent(t, s, "stale")
+	if faults, err := Check(ctx, s); err != nil || !slices.Equal(faults, []string{`memory "local/idx/alias/stale" is in the index and belongs to nothing`}) {
+		t.Errorf("Check = %q, %v", faults, err)
+	}
 	c := put(t, s, Entry{Name: "c", Aliases: []string{"stale"}})
 	wantEntry(t, s, "stale", c)
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crabstore/crabstore/internal/indexes"
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/textsearch"
 )
@@ -114,6 +115,12 @@ func Reindex(ctx context.Context, s kv.KVStorage) error {
 		}
 		return text.Flush(ctx)
 	})
+}
+
+// Check compares aliases and the text index with the entries and returns a sentence
+// for everything that is amiss, which Reindex puts right. It changes nothing.
+func Check(ctx context.Context, s kv.KVStorage) ([]string, error) {
+	return indexes.Check(ctx, s, Reindex)
 }
 
 // dropIndexes deletes all that Reindex writes, whatever state it is in: it reads

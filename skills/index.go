@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/crabstore/crabstore/internal/indexes"
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/textsearch"
 )
@@ -50,6 +51,12 @@ func Reindex(ctx context.Context, s kv.KVStorage) error {
 		}
 		return text.Flush(ctx)
 	})
+}
+
+// Check compares the text index with the summaries and returns a sentence for
+// everything that is amiss, which Reindex puts right. It changes nothing.
+func Check(ctx context.Context, s kv.KVStorage) ([]string, error) {
+	return indexes.Check(ctx, s, Reindex)
 }
 
 // dropIndex deletes the text index, whatever state it is in: it reads none of it.

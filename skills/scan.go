@@ -21,80 +21,49 @@ type Report struct {
 	Faults []*Fault
 }
 
-// ScanDir finds the skills in a folder, at any depth, and stores nothing. The
-// folder may itself be one.
+// WalkDir finds the skills in a folder, at any depth, and calls take with the file
+// of each and where it is. The folder may itself be a skill. A *Fault of take is
+// one of the report; another error ends the walk, and the report then tells what
+// was done.
 //
-// Nothing outside of it is read: a link that leads out is a fault. Links that lead
-// to other folders within it are passed over, for what they lead to is found where
-// it is. So are .git and node_modules, and what lies in the folder of a skill,
-// which is that skill's. Of two skills whose names are one or differ by case alone
-// the second, in the order of their paths, is a fault.
-//
-// An error is returned only when the folder cannot be opened or ctx ended.
-func ScanDir(ctx context.Context, dir string) (Report, error) {
-	w, err := walk(ctx, dir)
-	if err != nil {
-		return Report{}, err
-	}
-	r := Report{Faults: w.faults}
-	for _, f := range w.found {
-		r.Skills = append(r.Skills, f.summary)
-	}
-	return r, nil
-}
-
-// AddDir adds each skill that ScanDir finds, in a transaction of its own. One that
-// Add refuses is a fault of the report; an error of the store ends the work, and
-// the report then tells what was done.
-func AddDir(ctx context.Context, s kv.KVStorage, dir string) (Report, error) {
-	w, err := walk(ctx, dir)
-	if err != nil {
-		return Report{}, err
-	}
-	r := Report{Faults: w.faults}
-	for _, f := range w.found {
-		sum, err := Add(ctx, s, f.body, f.summary.Source)
-		var fault *Fault
-		switch {
-		case err == nil:
-			r.Skills = append(r.Skills, sum)
-		case errors.As(err, &fault):
-			r.Faults = append(r.Faults, fault)
-		default:
-			return r, fmt.Errorf("%s: %w", f.summary.Source, err)
-		}
-	}
-	return r, nil
-}
-
-type found struct {
-	summary Summary
-	body    []byte
-}
-
-// walker collects the skills below a root, out of which the system lets no path
-// lead.
-type walker struct {
-	root   *os.Root
-	dir    string
-	found  []found
-	names  map[string]string // source by folded name
-	faults []*Fault
-}
-
-func walk(ctx context.Context, dir string) (*walker, error) {
+// Nothing outside of the folder is read: a link that leads out is a fault. Links
+// that lead to other folders within it are passed over, for what they lead to is
+// found where it is. So are .git and node_modules, and what lies in the folder of a
+// skill, which is that skill's. Of two skills whose names are one or differ by case
+// alone the second, in the order of their paths, is a fault.
+func WalkDir(ctx context.Context, dir string, take func(body []byte, source string) (Summary, error)) (Report, error) {
 	dir, err := filepath.Abs(dir) // the same folder is the same source, wherever it is named from
 	if err != nil {
-		return nil, err
+		return Report{}, err
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, err
+		return Report{}, err
 	}
 	defer root.Close()
-	w := &walker{root: root, dir: dir, names: map[string]string{}}
-	w.folder(ctx, ".")
-	return w, ctx.Err()
+	w := &walker{ctx: ctx, root: root, dir: dir, take: take, names: map[string]string{}}
+	err = w.folder(".")
+	return w.report, err
+}
+
+// ScanDir is WalkDir with Parse: it stores nothing.
+func ScanDir(ctx context.Context, dir string) (Report, error) { return WalkDir(ctx, dir, Parse) }
+
+// AddDir is WalkDir with Add: each skill is added in a transaction of its own.
+func AddDir(ctx context.Context, s kv.KVStorage, dir string) (Report, error) {
+	return WalkDir(ctx, dir, func(body []byte, source string) (Summary, error) {
+		return Add(ctx, s, body, source)
+	})
+}
+
+// walker visits what lies below a root, out of which the system lets no path lead.
+type walker struct {
+	ctx    context.Context
+	root   *os.Root
+	dir    string
+	take   func(body []byte, source string) (Summary, error)
+	names  map[string]string // source by folded name
+	report Report
 }
 
 func (w *walker) source(name string) string {
@@ -102,18 +71,18 @@ func (w *walker) source(name string) string {
 }
 
 func (w *walker) fault(name string, err error) {
-	w.faults = append(w.faults, &Fault{w.source(name), 0, err.Error(), err})
+	w.report.Faults = append(w.report.Faults, &Fault{w.source(name), 0, err.Error(), err})
 }
 
 // folder visits a folder, by its path from the root.
-func (w *walker) folder(ctx context.Context, name string) {
-	if ctx.Err() != nil {
-		return
+func (w *walker) folder(name string) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
 	}
 	entries, err := fs.ReadDir(w.root.FS(), name)
 	if err != nil {
 		w.fault(name, err)
-		return
+		return nil
 	}
 	var files []string
 	for _, e := range entries {
@@ -123,15 +92,15 @@ func (w *walker) folder(ctx context.Context, name string) {
 	}
 	switch len(files) {
 	case 0:
-		w.subfolders(ctx, name, entries)
+		return w.subfolders(name, entries)
 	case 1:
-		w.skill(files[0])
-	default:
-		w.fault(files[0], fmt.Errorf("%w: %s is there too; leave one", ErrInvalid, path.Base(files[1])))
+		return w.skill(files[0])
 	}
+	w.fault(files[0], fmt.Errorf("%w: %s is there too; leave one", ErrInvalid, path.Base(files[1])))
+	return nil
 }
 
-func (w *walker) subfolders(ctx context.Context, name string, entries []fs.DirEntry) {
+func (w *walker) subfolders(name string, entries []fs.DirEntry) error {
 	for _, e := range entries {
 		sub := path.Join(name, e.Name())
 		switch {
@@ -140,29 +109,40 @@ func (w *walker) subfolders(ctx context.Context, name string, entries []fs.DirEn
 				w.fault(sub, fmt.Errorf("the link leads nowhere or out of the folder; add what it leads to by its own path: %w", err))
 			}
 		case e.IsDir() && e.Name() != ".git" && e.Name() != "node_modules":
-			w.folder(ctx, sub)
+			if err := w.folder(sub); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
-// skill reads one SKILL.md.
-func (w *walker) skill(name string) {
+// skill takes one SKILL.md, unless an earlier one has its name.
+func (w *walker) skill(name string) error {
 	body, err := w.read(name)
 	if err != nil {
 		w.fault(name, err)
-		return
+		return nil
 	}
 	sum, err := Parse(body, w.source(name))
-	if err != nil {
-		w.faults = append(w.faults, err.(*Fault))
-		return
+	if err == nil {
+		if other, taken := w.names[fold(sum.Name)]; taken {
+			w.fault(name, fmt.Errorf("%w: %s is called %q too, or differs by case alone; rename one", ErrExists, other, sum.Name))
+			return nil
+		}
+		w.names[fold(sum.Name)] = sum.Source
+		sum, err = w.take(body, sum.Source)
 	}
-	if other, taken := w.names[fold(sum.Name)]; taken {
-		w.fault(name, fmt.Errorf("%w: %s is called %q too, or differs by case alone; rename one", ErrExists, other, sum.Name))
-		return
+	var fault *Fault
+	switch {
+	case err == nil:
+		w.report.Skills = append(w.report.Skills, sum)
+	case errors.As(err, &fault):
+		w.report.Faults = append(w.report.Faults, fault)
+	default:
+		return fmt.Errorf("%s: %w", w.source(name), err)
 	}
-	w.names[fold(sum.Name)] = sum.Source
-	w.found = append(w.found, found{sum, body})
+	return nil
 }
 
 // read returns a file of at most MaxSize bytes. It looks before it opens, since
