@@ -1,7 +1,11 @@
 package memkv_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/kv/kvtest"
@@ -12,4 +16,99 @@ func TestConformance(t *testing.T) {
 	kvtest.Run(t, kvtest.Config{
 		Open: func(testing.TB) kv.KVStorage { return memkv.New() },
 	})
+}
+
+func TestRealm(t *testing.T) {
+	if got := memkv.New().Realm(); got != kv.DefaultRealm {
+		t.Errorf("the realm of a store without one is %q", got)
+	}
+	s := memkv.Open(memkv.Options{Realm: "acme"})
+	if got := string(kv.Key(s, "memory", "x")); got != "acme/memory/x" {
+		t.Errorf("a key in the realm acme is %q", got)
+	}
+}
+
+// TestWritingBesideTheTransactionWaitsForItself is what the package comment says
+// of a function that writes to the store instead of to its transaction.
+func TestWritingBesideTheTransactionWaitsForItself(t *testing.T) {
+	s := memkv.New()
+	err := s.Update(context.Background(), func(kv.KVStorage) error {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
+		defer cancel()
+		return s.Put(ctx, kv.Memory, []byte("k"), nil)
+	})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("got %v, want the error of the context", err)
+	}
+	if err := s.Put(context.Background(), kv.Memory, []byte("k"), nil); err != nil {
+		t.Fatalf("afterwards: %v", err)
+	}
+}
+
+const many = 100_000
+
+func filled(b *testing.B) *memkv.Store {
+	b.Helper()
+	s := memkv.New()
+	for i := range many {
+		if err := s.Put(context.Background(), kv.Memory, key(i), make([]byte, 100)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return s
+}
+
+func key(i int) []byte { return fmt.Appendf(nil, "local/memory/%08d", i*7919%many) }
+
+func BenchmarkPut(b *testing.B) {
+	ctx, s, value := context.Background(), filled(b), make([]byte, 100)
+	i := 0
+	for b.Loop() {
+		if err := s.Put(ctx, kv.Memory, key(i), value); err != nil {
+			b.Fatal(err)
+		}
+		i++
+	}
+}
+
+func BenchmarkGet(b *testing.B) {
+	ctx, s := context.Background(), filled(b)
+	i := 0
+	for b.Loop() {
+		if _, err := s.Get(ctx, kv.Memory, key(i)); err != nil {
+			b.Fatal(err)
+		}
+		i++
+	}
+}
+
+func BenchmarkScan100(b *testing.B) {
+	ctx, s := context.Background(), filled(b)
+	for b.Loop() {
+		n := 0
+		for _, err := range s.Scan(ctx, kv.Memory, nil) {
+			if n++; err != nil || n == 100 {
+				break
+			}
+		}
+	}
+}
+
+func BenchmarkUpdateOf100(b *testing.B) {
+	ctx, s, value := context.Background(), filled(b), make([]byte, 100)
+	i := 0
+	for b.Loop() {
+		err := s.Update(ctx, func(tx kv.KVStorage) error {
+			for range 100 {
+				if err := tx.Put(ctx, kv.Memory, key(i), value); err != nil {
+					return err
+				}
+				i++
+			}
+			return nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
 }
