@@ -42,7 +42,7 @@ func (a *app) agentsAdd() *cobra.Command {
   [extra]                             # whatever else belongs to it`,
 	}
 	c.RunE = a.run(func(ctx context.Context, args []string) error {
-		config, err := a.readConfig(args[0], format)
+		config, err := a.readConfig(ctx, args[0], format)
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +14,6 @@ import (
 // app is what the commands of one run share.
 type app struct {
 	sys      System
-	stdin    io.Reader
 	out, err *console.Printer
 
 	home, store string // flags
@@ -32,7 +30,6 @@ func (a *app) root() *cobra.Command {
 		a.storeCommand(), a.versionCommand(),
 	)
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(unknownFlag)
 	root.SetOut(a.out)
 	root.SetErr(a.err)

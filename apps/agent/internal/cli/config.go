@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"path/filepath"
 	"strings"
 
@@ -18,12 +19,12 @@ const mostConfig = 1 << 20
 // readConfig reads an agent from a file in TOML, YAML or JSON. What it does not
 // know is refused, and so are names in another case: a restriction that was
 // mistyped must not pass for none.
-func (a *app) readConfig(file, format string) (agents.AgentConfig, error) {
+func (a *app) readConfig(ctx context.Context, file, format string) (agents.AgentConfig, error) {
 	var config agents.AgentConfig
 	if format == "" {
 		format = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
 	}
-	data, err := a.readInput(file, mostConfig)
+	data, err := a.readInput(ctx, file, mostConfig)
 	if err != nil {
 		return config, err
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -94,10 +95,25 @@ func syncDir(dir string) error {
 	return errors.Join(err, d.Close())
 }
 
+// input returns stdin as a stream that ends with an error when ctx does: a read of a
+// terminal cannot be called off, and whoever interrupts the program need not do so
+// twice.
+func (a *app) input(ctx context.Context) io.Reader {
+	r, w := io.Pipe()
+	go func() {
+		_, err := io.Copy(w, a.sys.In)
+		w.CloseWithError(err)
+	}()
+	context.AfterFunc(ctx, func() { w.CloseWithError(ctx.Err()) })
+	return r
+}
+
 // readInput reads a file, or stdin when its name is -, of at most so many bytes.
-func (a *app) readInput(name string, most int64) ([]byte, error) {
-	in := a.stdin
-	if name != "-" {
+func (a *app) readInput(ctx context.Context, name string, most int64) ([]byte, error) {
+	var in io.Reader
+	if name == "-" {
+		in = a.input(ctx)
+	} else {
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, err

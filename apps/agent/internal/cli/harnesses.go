@@ -24,7 +24,7 @@ func (a *app) harnessesAdd() *cobra.Command {
 		Use: "add NAME FILE", Short: "Store an image under a name", Args: takes("NAME", "FILE"),
 		Long: "Store an image under a name; the FILE - is stdin. If the name led to another image,\nthat one goes unless it has another name.",
 		RunE: a.run(func(ctx context.Context, args []string) error {
-			image, err := a.readInput(args[1], kv.MaxValueSize)
+			image, err := a.readInput(ctx, args[1], kv.MaxValueSize)
 			if err != nil {
 				return err
 			}

@@ -130,7 +130,7 @@ func (i *importing) remarks(r *importer.Report) {
 	if n := len(r.NotSessions); n > 0 && i.verbose {
 		i.err.Printf("%s that hold no session:\n", console.Plural(n, "file"))
 		list(i, r.NotSessions, func(f importer.Failure) string { return f.Path + ": " + f.Reason })
-	} else if n > 0 {
+	} else if n > 0 && !i.sample {
 		i.err.Printf("%s held no session (-v names them).\n", console.Plural(n, "other file"))
 	}
 }

@@ -41,7 +41,7 @@ an entry that is there it takes its place; without a name it gets one from its w
 func (a *app) remember(ctx context.Context, e memory.Entry, args []string) error {
 	e.Content = strings.Join(args, " ")
 	if len(args) == 1 && args[0] == "-" {
-		data, err := a.readInput("-", mostText)
+		data, err := a.readInput(ctx, "-", mostText)
 		if err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ func Run(args []string, sys System) int {
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 
 	a := &app{
-		sys: sys, stdin: sys.In,
+		sys: sys,
 		out: console.New(sys.Out, sys.Getenv), err: console.New(sys.Err, sys.Getenv),
 	}
 	root := a.root()

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
 	"iter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -182,7 +184,7 @@ func (a *app) deleteSessions(ctx context.Context, s kv.KVStorage, given []string
 			a.note("%s  %s (%s)", short(ctx, s, handle), titleOf(&m), console.Plural(m.Messages, "message"))
 		}
 	}
-	if err := a.confirm(yes, "Delete "+console.Plural(len(handles), "session")+"?"); err != nil {
+	if err := a.confirm(ctx, yes, "Delete "+console.Plural(len(handles), "session")+"?"); err != nil {
 		return err
 	}
 	err := sessions.Update(ctx, s, func(b *sessions.Batch) error {
@@ -228,21 +230,20 @@ func (a *app) exportSession(ctx context.Context, s kv.KVStorage, handle string) 
 }
 
 // confirm asks a person. Where there is none to ask it refuses.
-func (a *app) confirm(yes bool, question string) error {
+func (a *app) confirm(ctx context.Context, yes bool, question string) error {
 	if yes {
 		return nil
 	}
-	if !isTerminal(a.sys.In) || !a.err.Terminal() {
+	if !isTerminal(a.sys.In) {
 		return usage("%s There is no terminal to ask on; say --yes", question)
 	}
 	a.err.Printf("%s [y/N] ", question)
 	a.err.Flush()
-	var answer [256]byte
-	n, err := a.sys.In.Read(answer[:])
+	answer, err := bufio.NewReader(a.input(ctx)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if n > 0 && (answer[0] == 'y' || answer[0] == 'Y') {
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer == "y" || answer == "yes" {
 		return nil
 	}
 	return fail("nothing was deleted")

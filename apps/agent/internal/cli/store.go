@@ -133,8 +133,10 @@ func (a *app) storeLoad() *cobra.Command {
 		Long: "Put the lines of a dump, from a file or from stdin, into a store that is empty or not\nthere yet.",
 	}
 	c.RunE = a.run(func(ctx context.Context, args []string) error {
-		in := a.stdin
-		if len(args) > 0 && args[0] != "-" {
+		var in io.Reader
+		if len(args) == 0 || args[0] == "-" {
+			in = a.input(ctx)
+		} else {
 			f, err := os.Open(args[0])
 			if err != nil {
 				return err

@@ -26,7 +26,7 @@ func usageOf(cmd *cobra.Command, err error) error {
 func group(use, short string, of ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short,
-		Args: unknownCommand,
+		Args: unknownCommand, SuggestionsMinimumDistance: 2,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(of...)

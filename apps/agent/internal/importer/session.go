@@ -32,6 +32,7 @@ func ignoreCorrupt(err error) error {
 // its first message.
 func (w *writer) session(rec *source, s *transcripts.Session) error {
 	handle := handleOf(s.Format, s.ID)
+	s.Source = rec.Name // by which it can be found again
 	meta, err := w.batch.Load(w.ctx, handle)
 	if errors.Is(err, kv.ErrNotFound) {
 		rec.announce(*s)
