@@ -9,15 +9,18 @@ import (
 // relies on it for its header alone, which is in the first one.
 const SectorSize = 512
 
-// Fate is what became of a sector that was written and not synced.
+// Fate is what became of a sector that was written and not synced. One of which the
+// disk had something before is written whole or not at all, so it is Lost or Kept:
+// the other two are for those behind the file's end as the disk knew it, and count
+// as these where there was something.
 type Fate int
 
 // The fates of a sector.
 const (
 	Lost    Fate = iota // the disk has what the last sync left
 	Kept                // it has what was written
-	Zeroed              // the length was written, the bytes were not
-	Garbled             // it has bytes that nobody wrote
+	Zeroed              // the length was written, the bytes were not; else as Lost
+	Garbled             // it has bytes that nobody wrote; else as Kept
 )
 
 // Crash returns the file system that is found after a power loss now: with all
@@ -62,7 +65,7 @@ func (n *inode) crashed(sector func() Fate, shortened func() bool) []byte {
 	for at := 0; at < len(n.now); at += SectorSize {
 		end := min(at+SectorSize, len(n.now))
 		if written := n.now[at:end]; !bytes.Equal(written, clip(n.disk, at, end)) {
-			disk = sector().apply(disk, at, written)
+			disk = sector().where(at < len(n.disk)).apply(disk, at, written)
 		}
 	}
 	return disk
@@ -71,6 +74,17 @@ func (n *inode) crashed(sector func() Fate, shortened func() bool) []byte {
 // clip returns b[from:to], as far as b goes.
 func clip(b []byte, from, to int) []byte {
 	return b[min(from, len(b)):min(to, len(b))]
+}
+
+// where returns the fate of a sector of which the disk had something, or nothing.
+func (f Fate) where(something bool) Fate {
+	switch {
+	case something && f == Zeroed:
+		return Lost
+	case something && f == Garbled:
+		return Kept
+	}
+	return f
 }
 
 func (f Fate) apply(disk []byte, at int, written []byte) []byte {

@@ -69,20 +69,22 @@ func TestCrashKeepsWhatWasSynced(t *testing.T) {
 
 func TestCrashTakesSectorsApart(t *testing.T) {
 	m := New()
-	old := strings.Repeat("o", 4*SectorSize)
+	const o, n = "o", "n"
+	sector := func(s string) string { return strings.Repeat(s, SectorSize) }
+	old := sector(o) + sector(o) + sector(o) + o // the fourth is begun
 	f := create(t, m, "/f", old)
 	f.Sync()
 	m.SyncDir("/")
-	f.WriteAt(bytes.Repeat([]byte("n"), 5*SectorSize), SectorSize)
-	after := m.Crash(fates(t, Kept, Lost, Zeroed, Garbled, Lost), never)
+	f.WriteAt(bytes.Repeat([]byte(n), 7*SectorSize), 0)
+	after := m.Crash(fates(t, Kept, Lost, Zeroed, Garbled, Zeroed, Garbled, Lost), never)
 
-	want := old[:SectorSize] + strings.Repeat("n", SectorSize) + old[:SectorSize] +
-		strings.Repeat("\x00", SectorSize) + strings.Repeat(string([]byte{'n' ^ 0xA5}), SectorSize)
+	want := sector(n) + sector(o) + sector(o) + sector(n) + sector("\x00") + sector(string([]byte{'n' ^ 0xA5}))
 	if got := content(after)["/f"]; got != want {
 		t.Fatalf("the file has %d bytes, want %d, and differs", len(got), len(want))
 	}
+	f.Sync()
 	f.Truncate(10)
-	for shortened, size := range map[bool]int{true: 10, false: 4 * SectorSize} {
+	for shortened, size := range map[bool]int{true: 10, false: 7 * SectorSize} {
 		after := m.Crash(fates(t), func() bool { return shortened })
 		if got := len(content(after)["/f"]); got != size {
 			t.Errorf("cut to %d bytes, want %d", got, size)
