@@ -83,7 +83,7 @@ func TestScoreByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, s, "long", "deploying deploys every day")
-	idf := math.Log(1 + (2-2+0.5)/(2+0.5)) // both have the stem
+	idf := math.Log(1 + 0.5/2.5) // both have the stem: (2-2+0.5)/(2+0.5)
 	// k1 1.2, b 0.75: the norm of length 2 is 1.2*(0.25+0.75*2/3) = 0.9, of 4 1.5.
 	short := 1 * 2.2 / (1 + 0.9)
 	long := 2 * 2.2 / (2 + 1.5)

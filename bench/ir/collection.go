@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -106,7 +107,7 @@ func (c *collection) matchIDs() {
 	}
 	renamed, unknown := 0, 0
 	for _, j := range c.judgments {
-		for id, grade := range j {
+		for id, grade := range maps.Clone(j) {
 			if known[id] {
 				continue
 			}

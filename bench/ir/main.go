@@ -52,7 +52,7 @@ func run(args []string, out io.Writer) error {
 	set.K1, set.B = literal(set.K1), literal(set.B)
 	fmt.Fprintf(out, "k1 %v, b %v, language %s\n", max(set.K1, 0), max(set.B, 0), set.Language)
 	for _, dir := range flags.Args() {
-		if err := measure(context.Background(), out, dir, set); err != nil {
+		if err := report(context.Background(), out, dir, set); err != nil {
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ type tuned struct {
 	settings textsearch.Settings
 }
 
-func (s tuned) Unwrap() kv.KVStorage               { return s.KVStorage }
+func (s tuned) Unwrap() kv.KVStorage              { return s.KVStorage }
 func (s tuned) TextSettings() textsearch.Settings { return s.settings }
 
 func (s tuned) Update(ctx context.Context, fn func(kv.KVStorage) error) error {
@@ -84,35 +84,51 @@ func (s tuned) View(ctx context.Context, fn func(kv.KVStorage) error) error {
 	return kv.View(ctx, s.KVStorage, func(tx kv.KVStorage) error { return fn(tuned{tx, s.settings}) })
 }
 
-// measure prints the figures of one collection.
-func measure(ctx context.Context, out io.Writer, dir string, set textsearch.Settings) error {
+// report prints the figures of one collection.
+func report(ctx context.Context, out io.Writer, dir string, set textsearch.Settings) error {
 	c, err := readCollection(dir)
 	if err != nil {
 		return err
 	}
-	s := tuned{memkv.New(), set}
-	start := time.Now()
-	if err := index(ctx, s, c.documents); err != nil {
+	f, err := c.measure(ctx, set)
+	if err != nil {
 		return err
 	}
-	indexed := time.Since(start)
-	start = time.Now()
-	var sum metrics
-	for _, q := range c.queries {
-		hits, err := ask(ctx, s, q.text)
-		if err != nil {
-			return err
-		}
-		sum.add(hits, c.judgments[q.id])
-	}
-	mean := sum.mean()
 	fmt.Fprintf(out, "%s: MAP %.4f, nDCG@10 %.4f, P@30 %.4f over %d queries; %d documents indexed in %v, a query %v\n",
-		dir, mean.averagePrecision, mean.ndcg10, mean.precision30, sum.queries,
-		len(c.documents), indexed.Round(time.Millisecond), (time.Since(start) / time.Duration(len(c.queries))).Round(time.Microsecond))
+		dir, f.averagePrecision, f.ndcg10, f.precision30, f.queries,
+		len(c.documents), f.indexing.Round(time.Millisecond), f.asking.Round(time.Microsecond))
 	for _, note := range c.notes {
 		fmt.Fprintf(out, "    %s\n", note)
 	}
 	return nil
+}
+
+// figures are what was measured of a collection.
+type figures struct {
+	metrics                // means
+	indexing time.Duration // of all documents
+	asking   time.Duration // one query, on average
+}
+
+// measure indexes a collection and asks its queries.
+func (c *collection) measure(ctx context.Context, set textsearch.Settings) (f figures, err error) {
+	s := tuned{memkv.New(), set}
+	start := time.Now()
+	if err := index(ctx, s, c.documents); err != nil {
+		return f, err
+	}
+	f.indexing = time.Since(start)
+	start = time.Now()
+	for _, q := range c.queries {
+		hits, err := ask(ctx, s, q.text)
+		if err != nil {
+			return f, err
+		}
+		f.add(hits, c.judgments[q.id])
+	}
+	f.asking = time.Since(start) / time.Duration(max(len(c.queries), 1))
+	f.metrics = f.mean()
+	return f, nil
 }
 
 func index(ctx context.Context, s kv.KVStorage, documents []document) error {
