@@ -113,8 +113,9 @@ func TestHistories(t *testing.T) {
 					m.remove(own)
 				}
 			},
-			"": func(r *rapid.T) { compare(r, t, s, m) },
+			"": func(r *rapid.T) { compare(r, s, m) },
 		})
+		wantWhole(t, s)
 	})
 }
 
@@ -125,7 +126,7 @@ func wantError(r *rapid.T, err, want error) {
 	}
 }
 
-func compare(r *rapid.T, t *testing.T, s kv.KVStorage, m model) {
+func compare(r *rapid.T, s kv.KVStorage, m model) {
 	ctx := context.Background()
 	list, err := List(ctx, s, Filter{})
 	wantError(r, err, nil)
@@ -144,5 +145,4 @@ func compare(r *rapid.T, t *testing.T, s kv.KVStorage, m model) {
 			r.Fatalf("%q leads to %q, %v; want %q", n, got.Name, err, m.leads(n))
 		}
 	}
-	wantWhole(t, s)
 }

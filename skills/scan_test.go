@@ -185,6 +185,11 @@ func TestAddDir(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for _, sum := range r.Skills {
+			if sum.UpdatedAt.IsZero() {
+				t.Errorf("the report has %+v, which is not as it was stored", sum)
+			}
+		}
 		wantReport(t, dir, r, []string{"a", "c"}, [2]string{"bad/SKILL.md", ":2: the name"}, [2]string{"taken/SKILL.md", "from elsewhere/SKILL.md"})
 	}
 	wantNames(t, s, "a", "c", "taken")
