@@ -1,24 +1,47 @@
 package sessions_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
+	"github.com/crabstore/crabstore/internal/brittle"
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/kv/memkv"
 	"github.com/crabstore/crabstore/sessions"
 	"github.com/crabstore/crabstore/textsearch"
 )
 
-// small makes a store with two sessions that have something of everything.
-func small(t *testing.T) kv.KVStorage {
-	s := memkv.New()
+// fillSmall makes two sessions that have something of everything.
+func fillSmall(ctx context.Context) func(s kv.KVStorage) error {
 	spent := assistant("reply", "c")
 	spent.Usage = &sessions.Usage{Output: 3}
-	for _, h := range []string{"a", "b"} {
-		fill(t, s, sessions.Meta{Handle: h, Agent: "ag", CreatedBy: "by", CreatedAt: at(1), Title: "title"}, user("question of the user"), spent, result("c", "r"))
-		must[[]sessions.Event](t)(sessions.AppendEvents(t.Context(), s, h, sessions.Event{Type: "1"}, sessions.Event{Type: "2"}, sessions.Event{Type: "3"}))
-		must[sessions.Meta](t)(sessions.Compact(t.Context(), s, h, sessions.Compaction{Summary: "summary"}))
+	return func(s kv.KVStorage) error {
+		return sessions.Update(ctx, s, func(b *sessions.Batch) error {
+			for _, h := range []string{"a", "b"} {
+				_, err := b.Create(ctx, sessions.Meta{Handle: h, Agent: "ag", CreatedBy: "by", CreatedAt: at(1), Title: "title"})
+				if err == nil {
+					_, err = b.Append(ctx, h, user("question of the user"), spent, result("c", "r"))
+				}
+				if err == nil {
+					_, err = b.AppendEvents(ctx, h, sessions.Event{Type: "1"}, sessions.Event{Type: "2"}, sessions.Event{Type: "3"})
+				}
+				if err == nil {
+					_, err = b.Compact(ctx, h, sessions.Compaction{Summary: "summary"})
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+}
+
+func small(t *testing.T) kv.KVStorage {
+	s := memkv.New()
+	if err := fillSmall(t.Context())(s); err != nil {
+		t.Fatal(err)
 	}
 	return s
 }
@@ -163,25 +186,15 @@ func TestADamagedMetaHidesNoOtherSession(t *testing.T) {
 
 func TestReindexChangesNothingThatIsRight(t *testing.T) {
 	s := small(t)
-	before := dump(t, s)
+	before := brittle.Dump(t, s)
 	if n := must[int](t)(sessions.Reindex(t.Context(), s, "")); n != 2 {
 		t.Errorf("went through %d sessions", n)
 	}
-	wantEqual(t, "keys and values", dump(t, s), before)
+	if after := brittle.Dump(t, s); after != before {
+		t.Errorf("before\n%safter\n%s", before, after)
+	}
 	_, err := sessions.Reindex(t.Context(), s, "none")
 	wantError(t, "reindex of none", err, kv.ErrNotFound)
 	_, err = sessions.Check(t.Context(), s, "none")
 	wantError(t, "check of none", err, kv.ErrNotFound)
-}
-
-// dump is every key of a store with its value.
-func dump(t testing.TB, s kv.KVStorage) []string {
-	t.Helper()
-	var all []string
-	for _, col := range kv.Columns() {
-		for _, e := range collect(t, s.Scan(t.Context(), col, nil)) {
-			all = append(all, col.String()+" "+string(e.Key)+" "+string(e.Value))
-		}
-	}
-	return all
 }

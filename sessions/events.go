@@ -69,12 +69,13 @@ func Events(ctx context.Context, s kv.KVStorage, handle string, after int) iter.
 		prefix := eventPrefix(s, handle)
 		r := kv.Range{Prefix: prefix, After: numbered(prefix, after)} // sequence 0 is no event's
 		for stored, err := range kv.ScanRange(ctx, s, kv.Session, r) {
-			var e Event
-			if err == nil {
-				e, err = decodeEvent(prefix, stored)
+			if err != nil {
+				yield(Event{}, err)
+				return
 			}
-			if err == nil && e.Seq > meta.LastSeq {
-				return // what an interrupted append left, or came after the beginning
+			e, err := decodeEvent(prefix, stored)
+			if e.Seq > meta.LastSeq {
+				return // what an interrupted append left
 			}
 			if !yield(e, err) || err != nil {
 				return
@@ -83,6 +84,8 @@ func Events(ctx context.Context, s kv.KVStorage, handle string, after int) iter.
 	}
 }
 
+// decodeEvent reads a stored event. Beside kv.ErrCorrupt it returns one that has
+// its sequence alone.
 func decodeEvent(prefix []byte, stored kv.Entry) (Event, error) {
 	seq, err := number(prefix, stored.Key)
 	if err != nil {
@@ -90,7 +93,7 @@ func decodeEvent(prefix []byte, stored kv.Entry) (Event, error) {
 	}
 	var e Event
 	if err := kv.Unmarshal(stored.Value, &e); err != nil {
-		return Event{}, fmt.Errorf("session %q: %w", stored.Key, err)
+		return Event{Seq: seq}, fmt.Errorf("session %q: %w", stored.Key, err)
 	}
 	e.clean()
 	e.Seq = seq

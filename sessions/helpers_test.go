@@ -15,27 +15,7 @@ import (
 )
 
 // plain is a store of the five methods and nothing more.
-type plain struct{ s kv.KVStorage }
-
-func (p plain) Get(ctx context.Context, col kv.Column, key []byte) ([]byte, error) {
-	return p.s.Get(ctx, col, key)
-}
-
-func (p plain) Put(ctx context.Context, col kv.Column, key, value []byte) error {
-	return p.s.Put(ctx, col, key, value)
-}
-
-func (p plain) Delete(ctx context.Context, col kv.Column, key []byte) (bool, error) {
-	return p.s.Delete(ctx, col, key)
-}
-
-func (p plain) ScanKeys(ctx context.Context, col kv.Column, prefix []byte) iter.Seq2[[]byte, error] {
-	return p.s.ScanKeys(ctx, col, prefix)
-}
-
-func (p plain) Scan(ctx context.Context, col kv.Column, prefix []byte) iter.Seq2[kv.Entry, error] {
-	return p.s.Scan(ctx, col, prefix)
-}
+type plain struct{ kv.KVStorage }
 
 // eachStore runs a test on a store with transactions and on one without.
 func eachStore(t *testing.T, test func(t *testing.T, s kv.KVStorage)) {

@@ -133,12 +133,12 @@ type watched struct {
 
 func (w watched) Get(ctx context.Context, col kv.Column, key []byte) ([]byte, error) {
 	*w.read = append(*w.read, string(key))
-	return w.plain.Get(ctx, col, key)
+	return w.KVStorage.Get(ctx, col, key)
 }
 
 func (w watched) Scan(ctx context.Context, col kv.Column, prefix []byte) iter.Seq2[kv.Entry, error] {
 	return func(yield func(kv.Entry, error) bool) {
-		for e, err := range w.plain.Scan(ctx, col, prefix) {
+		for e, err := range w.KVStorage.Scan(ctx, col, prefix) {
 			*w.read = append(*w.read, string(e.Key))
 			if !yield(e, err) {
 				return
