@@ -29,6 +29,7 @@ func validWeight(w float64) bool { return w >= MinWeight && w <= MaxWeight }
 // not commit.
 type Batch struct {
 	tx       kv.KVStorage
+	settings Settings
 	layout   layout
 	analyzer *analysis.Analyzer
 	stats    stats
@@ -46,6 +47,10 @@ func NewBatch(ctx context.Context, tx kv.KVStorage, ix string) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newBatch(ctx, tx, ix, set)
+}
+
+func newBatch(ctx context.Context, tx kv.KVStorage, ix string, set Settings) (*Batch, error) {
 	l := newLayout(tx, ix)
 	st, err := loadStats(ctx, tx, &l, set.Language)
 	if err != nil {
@@ -55,7 +60,10 @@ func NewBatch(ctx context.Context, tx kv.KVStorage, ix string) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Batch{tx: tx, layout: l, analyzer: a, stats: st, pending: newPending(), gone: map[string]bool{}}, nil
+	return &Batch{
+		tx: tx, settings: set, layout: l, analyzer: a, stats: st,
+		pending: newPending(), gone: map[string]bool{},
+	}, nil
 }
 
 // Put indexes text under key, in place of what was there, as the function Put

@@ -153,17 +153,17 @@ func (c *checker) postings() error {
 
 // posting reports a posting that its document does not list.
 func (c *checker) posting(storeKey []byte) error {
-	term, key, err := c.layout.splitPosting(storeKey)
+	term, key, err := c.layout.cutPosting(storeKey)
 	if err != nil {
 		c.report.fault("%v", err)
 		return nil
 	}
-	data, err := c.tx.Get(c.ctx, kv.Text, c.layout.appendDoc(nil, key))
+	data, err := c.tx.Get(c.ctx, kv.Text, append(bytes.Clone(c.layout.doc), key...))
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return err
 	}
-	d, err := readRecord(data)
-	if err != nil || !slices.ContainsFunc(d.terms, func(t termCount) bool { return t.term == term }) {
+	lists := func(t termCount) bool { return bytes.Equal(kv.AppendPart(nil, t.term), term) }
+	if d, err := readRecord(data); err != nil || !slices.ContainsFunc(d.terms, lists) {
 		c.report.fault("posting of %q: no document %q lists it", term, key)
 	}
 	return nil
@@ -201,14 +201,11 @@ func Repair(ctx context.Context, s kv.KVStorage, ix string) error {
 }
 
 func (b *Batch) rebuild(ctx context.Context) error {
-	set, err := SettingsOf(b.tx)
+	a, err := newAnalyzer(b.settings.Language)
 	if err != nil {
 		return err
 	}
-	if b.analyzer, err = newAnalyzer(set.Language); err != nil {
-		return err
-	}
-	b.stats, b.changed = stats{Language: set.Language}, true
+	b.analyzer, b.stats, b.changed = a, stats{Language: b.settings.Language}, true
 	for _, prefix := range [][]byte{b.layout.term, b.layout.stem} {
 		if err := b.clear(ctx, prefix); err != nil {
 			return err

@@ -70,6 +70,18 @@ func TestSearchWithoutStatistics(t *testing.T) {
 	wantKeys(t, s, "apples", "a", "b")
 }
 
+// A key that no posting has is an error too, not a panic.
+func TestCorruptKeys(t *testing.T) {
+	s := indexed(t, docs{"a": "apples"})
+	if err := s.Put(ctx, kv.Text, kv.Key(s, "idx", "text", ix, "term", "app"), []byte("\x01\x01\xbf\xe0\x03")); err != nil {
+		t.Fatal(err)
+	}
+	wantKeys(t, s, "apples", "a")
+	if _, err := textsearch.Search(ctx, s, ix, textsearch.Query{Text: "app*"}); !errors.Is(err, textsearch.ErrCorrupt) {
+		t.Errorf("app*: %v", err)
+	}
+}
+
 func TestCheckCounts(t *testing.T) {
 	s := indexed(t, docs{"a": "apples deployed", "b": "apples twice twice"})
 	r, err := textsearch.Check(ctx, s, ix)

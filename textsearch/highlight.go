@@ -25,10 +25,11 @@ func Highlight(text, query string) []Span {
 // Highlighter finds the matches of one query in many texts. It is not safe for
 // concurrent use.
 type Highlighter struct {
-	analyzer *analysis.Analyzer
-	terms    map[string]bool // of what is looked up exactly
-	stems    map[string]bool
-	prefixes []string
+	analyzer   *analysis.Analyzer
+	terms      map[string]bool // of what is looked up exactly
+	stems      map[string]bool
+	prefixes   []string
+	characters []string // that are looked for alone
 }
 
 // NewHighlighter returns the highlighter of a query in the language of the
@@ -47,8 +48,10 @@ func NewHighlighter(query string, set Settings) (*Highlighter, error) {
 				h.terms[look.term] = true
 			case inflected:
 				h.stems[a.Stem(look.term)] = true
-			default:
+			case prefixed:
 				h.prefixes = append(h.prefixes, look.term)
+			case character:
+				h.characters = append(h.characters, look.term)
 			}
 		}
 	}
@@ -59,23 +62,22 @@ func NewHighlighter(query string, set Settings) (*Highlighter, error) {
 func (h *Highlighter) Spans(text string) []Span {
 	var spans []Span
 	for _, t := range h.analyzer.Tokens(text) {
-		if h.matches(t) {
+		switch {
+		case h.matches(t):
 			spans = append(spans, Span{t.Start, t.End})
+		case beginsWithAny(t.Term, h.characters): // of a pair, the first one
+			spans = append(spans, Span{t.Start, t.Start + len(firstCharacter(text[t.Start:t.End]))})
 		}
 	}
 	return joined(spans)
 }
 
 func (h *Highlighter) matches(t analysis.Token) bool {
-	if h.terms[t.Term] || h.stems[h.analyzer.Stem(t.Term)] {
-		return true
-	}
-	for _, p := range h.prefixes {
-		if strings.HasPrefix(t.Term, p) {
-			return true
-		}
-	}
-	return false
+	return h.terms[t.Term] || h.stems[h.analyzer.Stem(t.Term)] || beginsWithAny(t.Term, h.prefixes)
+}
+
+func beginsWithAny(term string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(term, p) })
 }
 
 // joined sorts spans and joins those that overlap or touch.

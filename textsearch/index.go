@@ -50,8 +50,12 @@ func DropPrefix(ctx context.Context, s kv.KVStorage, ix, keyPrefix string) (n in
 
 // update runs fn with a batch in one transaction.
 func update(ctx context.Context, s kv.KVStorage, ix string, fn func(*Batch) error) error {
+	set, err := SettingsOf(s)
+	if err != nil {
+		return err
+	}
 	return kv.Update(ctx, s, func(tx kv.KVStorage) error {
-		b, err := NewBatch(ctx, tx, ix)
+		b, err := newBatch(ctx, tx, ix, set)
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,12 @@ func (l *layout) appendDoc(b []byte, key string) []byte {
 
 // appendList appends the prefix of a term's postings.
 func (l *layout) appendList(b []byte, term string) []byte {
-	return append(kv.AppendPart(append(b, l.term...), term), '/')
+	return append(l.appendBeginning(b, term), '/')
+}
+
+// appendBeginning appends the prefix of the postings of all terms that begin so.
+func (l *layout) appendBeginning(b []byte, prefix string) []byte {
+	return kv.AppendPart(append(b, l.term...), prefix)
 }
 
 // appendStem appends the key that says that term is in use and has that stem.
@@ -63,11 +68,11 @@ func part(key, prefix []byte) (string, error) {
 	return parts[0], nil
 }
 
-// splitPosting takes the key of a posting apart.
-func (l *layout) splitPosting(storeKey []byte) (term, key string, err error) {
-	parts, err := kv.SplitParts(string(storeKey[len(l.term):]))
-	if err != nil || len(parts) != 2 {
-		return "", "", fmt.Errorf("%w: key %q", ErrCorrupt, storeKey)
+// cutPosting takes the key of a posting apart, into parts that are escaped still.
+func (l *layout) cutPosting(storeKey []byte) (term, key []byte, err error) {
+	term, key, ok := bytes.Cut(storeKey[len(l.term):], []byte{'/'})
+	if !ok || len(term) == 0 || len(key) == 0 {
+		return nil, nil, fmt.Errorf("%w: key %q", ErrCorrupt, storeKey)
 	}
-	return parts[0], parts[1], nil
+	return term, key, nil
 }

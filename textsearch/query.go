@@ -1,6 +1,7 @@
 package textsearch
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,9 +14,9 @@ import (
 // Several words are alternatives whose scores add up. A word finds its
 // inflections, and its exact form counts more. Two things are more than words:
 //
-//	word*          the words that begin so, as written: deploy* finds deployment
-//	               and deploys, not redeploy
-//	"several words"    a document without every one of them is no hit
+//	word*             the words that begin so, as written: deploy* finds
+//	                  deployment and deploys, not redeploy
+//	"several words"   a document without every one of them is no hit
 //
 // An identifier or a path is one word: it counts most where it stands whole, and
 // a little where its parts do; between quotation marks it must stand whole.
@@ -160,12 +161,8 @@ func (p *parser) isPrefix(t analysis.Token) bool {
 }
 
 func (p *parser) isQuoted(t analysis.Token) bool {
-	for _, q := range p.quoted {
-		if q.Start <= t.Start && t.End <= q.End {
-			return true
-		}
-	}
-	return false
+	behind, _ := slices.BinarySearchFunc(p.quoted, t.Start, func(q Span, at int) int { return q.Start - at - 1 })
+	return behind > 0 && t.End <= p.quoted[behind-1].End
 }
 
 // quotedRuns returns what stands between quotation marks, straight or curved. The

@@ -166,6 +166,20 @@ func TestExactFormRanksFirst(t *testing.T) {
 	}
 }
 
+// Of the words with a prefix, the one that is the prefix itself counts more, also
+// where keys escape it.
+func TestPrefixItselfRanksFirst(t *testing.T) {
+	s := indexed(t, docs{"a": "src/key.go", "b": "src/key"})
+	wantFirst(t, s, "src/key*", "b")
+}
+
+// A query of any length is read in time that grows with it, not with its square.
+func TestManyQuotes(t *testing.T) {
+	s := indexed(t, docs{"a": "apples"})
+	wantKeys(t, s, strings.Repeat("\"x\" ", 200_000)+"apples")
+	wantKeys(t, s, strings.Repeat("\"\" ", 200_000)+"apples", "a")
+}
+
 func TestQuotedRuns(t *testing.T) {
 	s := indexed(t, docs{"both": "red green", "red": "red blue", "green": "green blue", "blue": "blue", "ident": "getUserById", "parts": "get user by id"})
 	for query, want := range map[string][]string{

@@ -1,7 +1,6 @@
 package textsearch_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -158,7 +157,7 @@ func TestSettings(t *testing.T) {
 func TestLanguage(t *testing.T) {
 	plain := memkv.New()
 	german := tuned{plain, textsearch.Settings{Language: "german"}}
-	if err := textsearch.Put(ctx, german.deep(), ix, "d", "die Häuser", 1); err != nil {
+	if err := textsearch.Put(ctx, german, ix, "d", "die Häuser", 1); err != nil {
 		t.Fatal(err)
 	}
 	wantKeys(t, german, "haus", "d")
@@ -169,17 +168,4 @@ func TestLanguage(t *testing.T) {
 	wantKeys(t, plain, "haus")
 	wantKeys(t, plain, "häuser", "d")
 	wantFresh(t, plain, docs{"d": "die Häuser"})
-}
-
-// deep hands the settings on to transactions.
-func (s tuned) deep() kv.KVStorage { return deeplyTuned{s} }
-
-type deeplyTuned struct{ tuned }
-
-func (s deeplyTuned) Update(ctx context.Context, fn func(kv.KVStorage) error) error {
-	return kv.Update(ctx, s.KVStorage, func(tx kv.KVStorage) error { return fn(tuned{tx, s.settings}) })
-}
-
-func (s deeplyTuned) View(ctx context.Context, fn func(kv.KVStorage) error) error {
-	return kv.View(ctx, s.KVStorage, fn)
 }

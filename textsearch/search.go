@@ -184,28 +184,30 @@ func (sr *searcher) family(term string) ([]occurrence, error) {
 // most limit different terms; 0 is no limit.
 func (sr *searcher) expand(prefix string, limit int) ([]occurrence, error) {
 	var lists [][]occurrence
-	var term []byte // of the last list, escaped, with its slash
-	start := sr.layout.appendList(nil, prefix)
-	start = start[:len(start)-1]
+	var last []byte // term of the last list
+	start := sr.layout.appendBeginning(nil, prefix)
+	itself := start[len(sr.layout.term):]
 	for e, err := range sr.tx.Scan(sr.ctx, kv.Text, start) {
 		if err != nil {
 			return nil, err
 		}
-		rest := e.Key[len(sr.layout.term):]
-		if len(lists) == 0 || !bytes.HasPrefix(rest, term) {
+		term, key, err := sr.layout.cutPosting(e.Key)
+		if err != nil {
+			return nil, err
+		}
+		if len(lists) == 0 || !bytes.Equal(term, last) {
 			if limit > 0 && len(lists) == limit {
 				sr.partial = true
 				break
 			}
-			term = rest[:bytes.IndexByte(rest, '/')+1]
-			lists = append(lists, nil)
+			last, lists = term, append(lists, nil)
 		}
-		found, err := newOccurrence(rest[len(term):], e.Value, string(term[:len(term)-1]) == prefix)
+		found, err := newOccurrence(key, e.Value, bytes.Equal(term, itself))
 		if err != nil {
 			return nil, fmt.Errorf("%w at %q", err, e.Key)
 		}
-		last := len(lists) - 1
-		lists[last] = append(lists[last], found)
+		list := &lists[len(lists)-1]
+		*list = append(*list, found)
 	}
 	return union(lists), nil
 }

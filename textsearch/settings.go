@@ -32,7 +32,8 @@ const (
 )
 
 // Tuned is a store that has settings of its own for text search. A wrapper that
-// sets them hands them on to its transactions, as kv.InRealm does the realm.
+// sets them hands them on to its transactions, as kv.InRealm does the realm, for
+// what is done inside these.
 type Tuned interface {
 	TextSettings() Settings
 }
