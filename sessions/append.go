@@ -15,12 +15,8 @@ import (
 //
 // A writer that must not append to what it has not read calls Batch.Expect before
 // Batch.Append.
-func Append(ctx context.Context, s kv.KVStorage, handle string, msgs ...Message) (m Meta, err error) {
-	err = Update(ctx, s, func(b *Batch) error {
-		m, err = b.Append(ctx, handle, msgs...)
-		return err
-	})
-	return m, err
+func Append(ctx context.Context, s kv.KVStorage, handle string, msgs ...Message) (Meta, error) {
+	return commit(ctx, s, func(b *Batch) (Meta, error) { return b.Append(ctx, handle, msgs...) })
 }
 
 // Append is the function of that name, in the batch.
@@ -49,12 +45,8 @@ func (b *Batch) Append(ctx context.Context, handle string, msgs ...Message) (Met
 // Amend replaces the stored message of m.Index by m and returns the session's
 // meta: a reply of which another part arrived. Where m has no time it keeps the
 // stored one's.
-func Amend(ctx context.Context, s kv.KVStorage, handle string, m Message) (meta Meta, err error) {
-	err = Update(ctx, s, func(b *Batch) error {
-		meta, err = b.Amend(ctx, handle, m)
-		return err
-	})
-	return meta, err
+func Amend(ctx context.Context, s kv.KVStorage, handle string, m Message) (Meta, error) {
+	return commit(ctx, s, func(b *Batch) (Meta, error) { return b.Amend(ctx, handle, m) })
 }
 
 // Amend is the function of that name, in the batch.

@@ -34,6 +34,19 @@ func update(ctx context.Context, s kv.KVStorage, ranking Ranking, fn func(b *Bat
 	})
 }
 
+// commit runs one change as an Update, and returns what it returns.
+func commit[T any](ctx context.Context, s kv.KVStorage, change func(b *Batch) (T, error)) (T, error) {
+	var result, none T
+	err := Update(ctx, s, func(b *Batch) (err error) {
+		result, err = change(b)
+		return err
+	})
+	if err != nil {
+		return none, err
+	}
+	return result, nil
+}
+
 // Batch is a set of changes to sessions that become one commit. It is for one
 // goroutine, and dead when the function it was given to has returned. When a
 // change returns an error, part of it may be in the batch: the function returns

@@ -23,12 +23,8 @@ type Compaction struct {
 //
 // No tool call is parted from its result: where Keep would do that, also to a call
 // whose result is still to come, the boundary lies further back and more is kept.
-func Compact(ctx context.Context, s kv.KVStorage, handle string, c Compaction) (m Meta, err error) {
-	err = Update(ctx, s, func(b *Batch) error {
-		m, err = b.Compact(ctx, handle, c)
-		return err
-	})
-	return m, err
+func Compact(ctx context.Context, s kv.KVStorage, handle string, c Compaction) (Meta, error) {
+	return commit(ctx, s, func(b *Batch) (Meta, error) { return b.Compact(ctx, handle, c) })
 }
 
 // Compact is the function of that name, in the batch.
@@ -79,12 +75,8 @@ type Context struct {
 // be paired is left out of it, that is results of calls that are not in it and
 // calls that were never answered though the conversation went on. The calls of
 // the last turn stay, for their results are still to come.
-func LoadContext(ctx context.Context, s kv.KVStorage, handle string) (c Context, err error) {
-	err = kv.View(ctx, s, func(s kv.KVStorage) error {
-		c, err = loadContext(ctx, s, handle)
-		return err
-	})
-	return c, err
+func LoadContext(ctx context.Context, s kv.KVStorage, handle string) (Context, error) {
+	return view(ctx, s, func(s kv.KVStorage) (Context, error) { return loadContext(ctx, s, handle) })
 }
 
 func loadContext(ctx context.Context, s kv.KVStorage, handle string) (Context, error) {

@@ -12,15 +12,8 @@ import (
 // AppendEvents adds events to a session's log and returns them as stored, with
 // the sequences they got. They are to be published from what it returns, when it
 // has returned: a number that a reader has seen never names another event.
-func AppendEvents(ctx context.Context, s kv.KVStorage, handle string, events ...Event) (stored []Event, err error) {
-	err = Update(ctx, s, func(b *Batch) error {
-		stored, err = b.AppendEvents(ctx, handle, events...)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return stored, nil
+func AppendEvents(ctx context.Context, s kv.KVStorage, handle string, events ...Event) ([]Event, error) {
+	return commit(ctx, s, func(b *Batch) ([]Event, error) { return b.AppendEvents(ctx, handle, events...) })
 }
 
 // AppendEvents is the function of that name, in the batch. What it returns is to

@@ -41,15 +41,9 @@ type Page struct {
 // List returns a page of the sessions that f means. It reads the keys of the list
 // index and the metas of the page, and no message. Pages neither repeat nor skip
 // a session, whatever is created or deleted between them.
-func List(ctx context.Context, s kv.KVStorage, f Filter) (page Page, err error) {
-	if f.Limit <= 0 {
-		f.Limit = DefaultPage
-	}
-	err = kv.View(ctx, s, func(s kv.KVStorage) error {
-		page, err = list(ctx, s, f)
-		return err
-	})
-	return page, err
+func List(ctx context.Context, s kv.KVStorage, f Filter) (Page, error) {
+	f.Limit = orDefault(f.Limit, DefaultPage)
+	return view(ctx, s, func(s kv.KVStorage) (Page, error) { return list(ctx, s, f) })
 }
 
 // Latest returns the newest session of an agent, created by by, where empty means

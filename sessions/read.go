@@ -74,6 +74,19 @@ func (r Range) keys(prefix []byte) kv.Range {
 	return keys
 }
 
+// view reads s as it is at one moment, and returns what read does.
+func view[T any](ctx context.Context, s kv.KVStorage, read func(s kv.KVStorage) (T, error)) (T, error) {
+	var result, none T
+	err := kv.View(ctx, s, func(s kv.KVStorage) (err error) {
+		result, err = read(s)
+		return err
+	})
+	if err != nil {
+		return none, err
+	}
+	return result, nil
+}
+
 // Get returns one message, or kv.ErrNotFound.
 func Get(ctx context.Context, s kv.KVStorage, handle string, index int) (Message, error) {
 	meta, err := loadMeta(ctx, s, handle)

@@ -77,19 +77,15 @@ type Span struct {
 // Search finds sessions by what was said in them, by their titles and by their
 // summaries, and shows of each the messages around the one that matches best. What
 // the index has of a message or a session that is gone is passed over.
-func Search(ctx context.Context, s kv.KVStorage, q Query) (results Results, err error) {
-	err = kv.View(ctx, s, func(tx kv.KVStorage) error {
-		search, err := newSearch(ctx, tx, q, rankingOf(s))
+func Search(ctx context.Context, s kv.KVStorage, q Query) (Results, error) {
+	ranking := rankingOf(s)
+	return view(ctx, s, func(s kv.KVStorage) (Results, error) {
+		sr, err := newSearch(ctx, s, q, ranking)
 		if err != nil {
-			return err
+			return Results{}, err
 		}
-		results, err = search.run()
-		return err
+		return sr.run()
 	})
-	if err != nil {
-		return Results{}, err
-	}
-	return results, nil
 }
 
 // search carries out one Search.

@@ -13,12 +13,8 @@ import (
 // Create stores a new session and returns its meta. It gives it a handle, unless
 // m has one, and the present as its time, unless m has one. ErrExists means that
 // the handle is taken.
-func Create(ctx context.Context, s kv.KVStorage, m Meta) (created Meta, err error) {
-	err = Update(ctx, s, func(b *Batch) error {
-		created, err = b.Create(ctx, m)
-		return err
-	})
-	return created, err
+func Create(ctx context.Context, s kv.KVStorage, m Meta) (Meta, error) {
+	return commit(ctx, s, func(b *Batch) (Meta, error) { return b.Create(ctx, m) })
 }
 
 // Create is the function of that name, in the batch.
@@ -68,12 +64,8 @@ func Load(ctx context.Context, s kv.KVStorage, handle string) (Meta, error) {
 // changes what it likes of what a caller owns; its other changes are disregarded.
 // Nothing is written when fn returns an error. It may be called again, as the
 // function of a kv.Update.
-func UpdateMeta(ctx context.Context, s kv.KVStorage, handle string, fn func(m *Meta) error) (updated Meta, err error) {
-	err = Update(ctx, s, func(b *Batch) error {
-		updated, err = b.UpdateMeta(ctx, handle, fn)
-		return err
-	})
-	return updated, err
+func UpdateMeta(ctx context.Context, s kv.KVStorage, handle string, fn func(m *Meta) error) (Meta, error) {
+	return commit(ctx, s, func(b *Batch) (Meta, error) { return b.UpdateMeta(ctx, handle, fn) })
 }
 
 // UpdateMeta is the function of that name, in the batch.

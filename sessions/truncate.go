@@ -14,12 +14,8 @@ import (
 // A truncation that reaches behind the boundary undoes the compaction: the summary
 // tells of messages that are no more, so it is deleted, and the context is what is
 // left of the messages.
-func Truncate(ctx context.Context, s kv.KVStorage, handle string, from int) (m Meta, err error) {
-	err = Update(ctx, s, func(b *Batch) error {
-		m, err = b.Truncate(ctx, handle, from)
-		return err
-	})
-	return m, err
+func Truncate(ctx context.Context, s kv.KVStorage, handle string, from int) (Meta, error) {
+	return commit(ctx, s, func(b *Batch) (Meta, error) { return b.Truncate(ctx, handle, from) })
 }
 
 // Truncate is the function of that name, in the batch.
