@@ -2,6 +2,7 @@ package textsearch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -100,6 +101,33 @@ func BenchmarkPut(b *testing.B) {
 		}
 		i++
 	}
+}
+
+// BenchmarkDropPrefix drops 1,000 messages of 50 words among 2,000.
+func BenchmarkDropPrefix(b *testing.B) {
+	texts := messages(1000)
+	s := memkv.New()
+	fill(b, s, texts)
+	for b.Loop() {
+		b.StopTimer()
+		err := kv.Update(context.Background(), s, func(tx kv.KVStorage) error {
+			batch, err := NewBatch(context.Background(), tx, "bench")
+			for i, text := range texts {
+				if err == nil {
+					err = batch.Put(context.Background(), fmt.Sprint("drop/", i), text, 1)
+				}
+			}
+			return errors.Join(err, batch.Flush(context.Background()))
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		if n, err := DropPrefix(context.Background(), s, "bench", "drop/"); n != len(texts) || err != nil {
+			b.Fatal(n, err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(texts)), "ns/message")
 }
 
 // BenchmarkSearch asks an index of 20,000 messages.
