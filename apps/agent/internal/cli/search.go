@@ -127,14 +127,23 @@ func (s *searching) show(ctx context.Context, store kv.KVStorage, rank int, h *s
 	if rank > 1 {
 		s.out.Println()
 	}
-	s.out.Printf("%s%s\n", s.out.Dim(fmt.Sprintf("%d. ", rank)), s.out.Bold(title))
-	s.out.Println("   " + s.out.Dim(strings.Join(s.facts(ctx, store, h), " · ")))
+	number := fmt.Sprintf("%d. ", rank)
+	s.out.Printf("%s%s\n", s.out.Dim(number), s.out.Bold(s.line(title, len(number))))
+	s.out.Printf("   %s\n", s.out.Dim(s.line(strings.Join(s.facts(ctx, store, h), " · "), 3)))
 	if h.Best < 0 {
 		s.summary(h)
 	}
 	for i := range h.Window {
 		s.item(&h.Window[i], h.Window[i].Index == h.Best)
 	}
+}
+
+// line returns text cut to what is left of a line on a terminal.
+func (s *searching) line(text string, taken int) string {
+	if !s.out.Terminal() {
+		return text
+	}
+	return console.Cut(text, max(s.out.Width()-taken, 1))
 }
 
 // facts are what is said of a session in one line.
@@ -144,10 +153,11 @@ func (s *searching) facts(ctx context.Context, store kv.KVStorage, h *sessions.H
 	if m.Parent != nil {
 		facts = append(facts, string(m.Parent.Kind))
 	}
+	facts = append(facts, console.Ago(m.UpdatedAt, s.sys.Now()), console.Plural(m.Messages, "message"))
 	if m.Cwd != "" {
 		facts = append(facts, console.Line(m.Cwd))
 	}
-	return append(facts, console.Plural(m.Messages, "message"), console.Ago(m.UpdatedAt, s.sys.Now()))
+	return facts
 }
 
 func (s *searching) summary(h *sessions.Hit) {
@@ -159,7 +169,6 @@ func (s *searching) summary(h *sessions.Hit) {
 // item writes one message of a hit: who said it, when, and the words around the
 // match.
 func (s *searching) item(it *sessions.Item, best bool) {
-	who := string(it.Role)
 	words := s.out.Marked(it.Snippet, spansOf(it.Spans))
 	if it.Before {
 		words = "… " + words
@@ -167,11 +176,10 @@ func (s *searching) item(it *sessions.Item, best bool) {
 	if it.After {
 		words += " …"
 	}
-	head := fmt.Sprintf("%-9s %s", who, console.Stamp(it.At))
-	if !best && s.context > 0 {
-		words = s.out.Dim(console.Cut(words, max(s.out.Width()-5, 0)))
+	if !best {
+		words = s.line(words, 5)
 	}
-	s.out.Println("   " + s.out.Dim(fmt.Sprintf("#%d %s", it.Index, head)))
+	s.out.Println("   " + s.out.Dim(fmt.Sprintf("#%d %s %s", it.Index, it.Role, console.Stamp(it.At))))
 	s.out.Printf("%s", s.out.Indent("     ", words))
 }
 

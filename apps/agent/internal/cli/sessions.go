@@ -116,16 +116,15 @@ func (a *app) sessionTable(ctx context.Context, s kv.KVStorage, list []sessions.
 		a.err.Println("No sessions.")
 		return
 	}
-	t := &console.Table{Columns: []console.Column{{Title: "HANDLE"}, {Title: "TITLE", Flex: true}, {Title: "AGENT"},
-		{Title: "MESSAGES", Right: true}, {Title: "STARTED"}, {Title: "LAST"}}}
+	t := &console.Table{Columns: []console.Column{{Title: "HANDLE"}, {Title: "STARTED"}, {Title: "AGENT"},
+		{Title: "MESSAGES", Right: true}, {Title: "TITLE", Flex: true}}}
 	for i := range list {
 		m := &list[i]
-		agent := console.Line(m.Agent)
+		title := titleOf(m)
 		if m.Parent != nil {
-			agent += " " + string(m.Parent.Kind)
+			title = "↳ " + string(m.Parent.Kind) + ": " + title
 		}
-		t.Add(short(ctx, s, m.Handle), titleOf(m), agent, console.Count(m.Messages),
-			console.Stamp(m.CreatedAt), console.Ago(m.UpdatedAt, a.sys.Now()))
+		t.Add(short(ctx, s, m.Handle), console.Ago(m.CreatedAt, a.sys.Now()), console.Line(m.Agent), console.Count(m.Messages), title)
 	}
 	a.out.Table(t)
 }

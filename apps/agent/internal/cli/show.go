@@ -173,7 +173,10 @@ func (s *showing) call(b *sessions.Block) string {
 const resultLines = 3
 
 func (s *showing) result(b *sessions.Block) string {
-	text := strings.TrimRight(console.Text(b.Text), "\n")
+	text := strings.TrimRight(console.Text(b.Text), " \t\n")
+	if text == "" {
+		text = "(nothing)"
+	}
 	mark := "← "
 	if b.IsError {
 		mark = "← error: "

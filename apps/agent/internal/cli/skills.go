@@ -219,7 +219,9 @@ func (a *app) aboutSkill(s *skills.Summary) {
 		{"size", console.Size(s.Size)}, {"warnings", strings.Join(s.Warnings, "; ")},
 	} {
 		if f.value != "" {
-			a.out.Printf("%s", a.out.Indent("", a.out.Dim(pad(f.name, 12))+console.Line(f.value)))
+			name := pad(f.name, 12)
+			value := a.out.Indent(strings.Repeat(" ", len(name)), console.Line(f.value))
+			a.out.Printf("%s%s", a.out.Dim(name), value[len(name):])
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -96,7 +97,7 @@ func statsOf(ctx context.Context, s kv.KVStorage) (storeStatistics, error) {
 }
 
 func (a *app) sayStats(st storeStatistics) {
-	row := func(name, value string) { a.out.Printf("%s%s\n", a.out.Dim(pad(name, 16)), console.Line(value)) }
+	row := func(name, value string) { a.out.Printf("%s%s\n", a.out.Dim(pad(name, 18)), console.Line(value)) }
 	row("store", st.Engine+":"+st.Location)
 	row("size", console.Size(st.Bytes))
 	row("dead", console.Size(st.DeadBytes)+", which a compaction gives back")
@@ -108,7 +109,7 @@ func (a *app) sayStats(st storeStatistics) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(st.Detail)) {
-		row(name, fmt.Sprint(st.Detail[name]))
+		row(strings.ReplaceAll(name, "_", " "), fmt.Sprint(st.Detail[name]))
 	}
 }
 

@@ -34,11 +34,20 @@ func (p *Printer) Indent(indent, s string) string {
 	return b.String()
 }
 
-// wrap breaks a line between words, but for one that begins with white space: that
-// is code or a table, whose spaces are kept.
+// wrap breaks a line between words, and keeps what it is indented by. In one with
+// runs of spaces, which is code or a table, it keeps those and breaks anywhere.
 func wrap(line string, room int) string {
-	if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") {
-		return text.WrapHard(line, room)
+	rest := strings.TrimLeft(line, " \t")
+	indent := strings.ReplaceAll(line[:len(line)-len(rest)], "\t", "    ")
+	if room -= len(indent); room < narrow {
+		return text.WrapHard(line, room+len(indent))
 	}
-	return text.WrapSoft(line, room)
+	broken := text.WrapSoft
+	if strings.Contains(rest, "  ") || strings.Contains(rest, "\t") {
+		broken = text.WrapHard
+	}
+	return indent + strings.ReplaceAll(broken(rest, room), "\n", "\n"+indent)
 }
+
+// narrow is how few columns are not worth an indentation.
+const narrow = 16

@@ -53,10 +53,11 @@ func (p *Printer) Println(args ...any) { fmt.Fprintln(p.w, args...) }
 // Flush writes what is held back, and returns the first error of any writing.
 func (p *Printer) Flush() error { return p.w.Flush() }
 
-// Bold, Dim and Underline return text in that style, where there are styles.
-func (p *Printer) Bold(s string) string      { return p.style("1", s) }
-func (p *Printer) Dim(s string) string       { return p.style("2", s) }
-func (p *Printer) Underline(s string) string { return p.style("4", s) }
+// Bold returns text in bold, where there are styles.
+func (p *Printer) Bold(s string) string { return p.style("1", s) }
+
+// Dim returns text that stands back, where there are styles.
+func (p *Printer) Dim(s string) string { return p.style("2", s) }
 
 func (p *Printer) style(code, s string) string {
 	if !p.styled || s == "" {

@@ -19,7 +19,7 @@ func (p *Printer) Progress(title string) *Progress {
 		return &Progress{}
 	}
 	b := &Progress{writer: progress.NewWriter(), done: make(chan struct{})}
-	b.tracker = &progress.Tracker{Message: title, Total: 1, Units: progress.UnitsBytes, AutoStopDisabled: true}
+	b.tracker = &progress.Tracker{Message: title, Total: 1, Units: progress.UnitsBytes, AutoStopDisabled: true, RemoveOnCompletion: true}
 	b.writer.SetOutputWriter(p.file)
 	b.writer.SetStyle(progress.StyleBlocks)
 	style := b.writer.Style()

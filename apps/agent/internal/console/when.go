@@ -1,21 +1,31 @@
 package console
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/dustin/go-humanize"
 )
 
-// Ago returns how long before now a time is, in words; of what is longer ago than a
-// month, the date, in the local zone. Of no time it returns nothing.
+// Ago returns how long before now a time is, in ten columns at most: as in 5m ago, 3h
+// ago, 2d ago; of what is longer ago than a month, and of what is to come, the date
+// in the local zone. Of no time it returns nothing.
 func Ago(t, now time.Time) string {
-	switch {
+	const day = 24 * time.Hour
+	switch since := now.Sub(t); {
 	case t.IsZero():
 		return ""
-	case now.Sub(t) > 30*24*time.Hour || t.Sub(now) > time.Minute:
-		return t.Local().Format("2006-01-02")
+	case since < -time.Minute || since > 30*day:
+		return t.Local().Format(time.DateOnly)
+	case since < time.Minute:
+		return "just now"
+	case since < time.Hour:
+		return fmt.Sprintf("%dm ago", since/time.Minute)
+	case since < day:
+		return fmt.Sprintf("%dh ago", since/time.Hour)
+	default:
+		return fmt.Sprintf("%dd ago", since/day)
 	}
-	return humanize.RelTime(t, now, "ago", "from now")
 }
 
 // Stamp returns a time to the minute, in the local zone.
