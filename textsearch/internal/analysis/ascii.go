@@ -54,22 +54,29 @@ func (a *Analyzer) scan() {
 	}
 }
 
+// shape is what was seen of a word that may divide it.
+type shape uint8
+
+const (
+	innerCapital shape = 1 << iota // behind the first letter
+	inner                          // a digit, an underscore or a connector
+)
+
 // asciiWord takes the written word that begins at start and returns where it
 // ends. When it runs into other than ASCII, the whole stretch is handled there.
 func (a *Analyzer) asciiWord(start int) int {
 	text := a.text
-	i, seen := start, class(0)
+	i, seen := start, shape(0)
 	for i < len(text) {
-		c := classes[text[i]]
-		switch {
-		case c == lower:
-		case c == upper:
+		switch classes[text[i]] {
+		case lower:
+		case upper:
 			if i > start {
-				seen |= innerUpper
+				seen |= innerCapital
 			}
-		case c == digit || c == underline:
+		case digit, underline:
 			seen |= inner
-		case c == wideByte:
+		case wideByte:
 			return a.wideStretch(start)
 		default:
 			n := connector(text, start, i)
@@ -87,25 +94,23 @@ func (a *Analyzer) asciiWord(start int) int {
 	return a.asciiDone(start, i, seen)
 }
 
-// What asciiWord has seen of a word: letters in capitals behind the first, and
-// anything else that may divide it.
-const (
-	innerUpper class = 1 << iota
-	inner
-)
-
 // asciiDone emits the word in text[start:end] and returns its end.
-func (a *Analyzer) asciiDone(start, end int, seen class) int {
-	if rest := strings.TrimLeft(a.text[end:], "+#"); rest != "" && len(rest) < len(a.text)-end && classes[rest[0]] == wideByte {
-		return a.wideStretch(start) // whether they are a suffix is decided there
+func (a *Analyzer) asciiDone(start, end int, seen shape) int {
+	if end < len(a.text) && (a.text[end] == '+' || a.text[end] == '#') {
+		if rest := strings.TrimLeft(a.text[end:], "+#"); rest != "" && classes[rest[0]] == wideByte {
+			return a.wideStretch(start) // what is behind them may be a mark on them
+		}
+		if n := suffix(a.text, end); n > 0 {
+			end += n
+			seen |= inner
+		}
 	}
 	word := a.text[start:end]
-	end += suffix(a.text, end)
-	if seen&inner == 0 && end == start+len(word) && (seen&innerUpper == 0 || word == strings.ToUpper(word)) {
+	if seen == 0 || seen == innerCapital && word == strings.ToUpper(word) {
 		a.emit(lowerASCII(word), start, end, Word)
 		return end
 	}
-	a.compound(source{text: a.text[start:end], base: start})
+	a.compound(source{text: word, base: start})
 	return end
 }
 

@@ -159,7 +159,9 @@ func (j *joiner) next(text string, p piece, s script) (word piece, in script) {
 
 // wideWord emits what stands in the stretch at p.
 func (a *Analyzer) wideWord(p piece, in script) {
-	p.end += suffixOf(in, a.wide.text, p.end)
+	if in == alphabet {
+		p.end += suffix(a.wide.text, p.end)
+	}
 	s := source{a.wide.text[p.start:p.end], p.start, &a.wide}
 	switch {
 	case in != alphabet:
@@ -170,13 +172,6 @@ func (a *Analyzer) wideWord(p piece, in script) {
 	default:
 		a.compound(s)
 	}
-}
-
-func suffixOf(in script, text string, end int) int {
-	if in != alphabet {
-		return 0
-	}
-	return suffix(text, end)
 }
 
 // plain tells whether a word is one term as it stands: of letters alone, all of
