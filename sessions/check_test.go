@@ -46,95 +46,110 @@ func small(t *testing.T) kv.KVStorage {
 	return s
 }
 
+// damaged is a store on its way there.
+type damaged struct {
+	t *testing.T
+	s kv.KVStorage
+}
+
+func (d damaged) put(col kv.Column, value string, parts ...string) {
+	if err := d.s.Put(d.t.Context(), col, kv.Key(d.s, parts...), []byte(value)); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d damaged) remove(col kv.Column, parts ...string) {
+	existed, err := d.s.Delete(d.t.Context(), col, kv.Key(d.s, parts...))
+	if err != nil || !existed {
+		d.t.Fatalf("%v: existed %v, %v", parts, existed, err)
+	}
+}
+
+func (d damaged) index(key, text string) {
+	if err := textsearch.Put(d.t.Context(), d.s, sessions.TextIndex, key, text, 1.5); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// The document of a message of small, and when its sessions were made.
+const (
+	doc0    = "a/msg/000000000000"
+	created = "2026-05-06T07:08:01.000000000Z"
+)
+
+var damages = []struct {
+	name   string
+	damage func(d damaged)
+	want   string // in a fault
+	lost   bool   // cannot be repaired: content is gone
+	wide   bool   // not of this session, or not of it alone: seen when all are checked
+}{
+	{name: "a message is not indexed", want: "missing in column text", damage: func(d damaged) {
+		must[bool](d.t)(textsearch.Drop(d.t.Context(), d.s, sessions.TextIndex, doc0))
+	}},
+	{name: "a title is not indexed", want: "missing in column text", damage: func(d damaged) {
+		must[bool](d.t)(textsearch.Drop(d.t.Context(), d.s, sessions.TextIndex, "a/title"))
+	}},
+	{name: "other text is indexed", want: "not as the content says", damage: func(d damaged) { d.index(doc0, "other") }},
+	{name: "a message that is not there is indexed", want: "too much in column text", damage: func(d damaged) { d.index("a/msg/000000000009", "other") }},
+	{name: "a tool's message is indexed", want: "too much in column text", damage: func(d damaged) { d.index("a/msg/000000000002", "r") }},
+	{name: "a posting is gone", want: "missing in column text", damage: func(d damaged) {
+		d.remove(kv.Text, "idx", "text", "sess", "term", "question", doc0)
+	}},
+	{name: "a posting too many", want: "text index", wide: true, damage: func(d damaged) {
+		d.put(kv.Text, "\x01\x01\x01", "idx", "text", "sess", "term", "nonsense", doc0)
+	}},
+	{name: "the statistics are gone", want: "stats", wide: true, damage: func(d damaged) { d.remove(kv.Text, "idx", "text", "sess", "stats") }},
+	{name: "a session that is not there is indexed", want: "too much in column text", wide: true, damage: func(d damaged) { d.index("c/title", "x") }},
+	{name: "not listed", want: "missing in column session: local/idx/sess/ag/by", damage: func(d damaged) {
+		d.remove(kv.Session, "idx", "sess", "ag", "by", created, "a")
+	}},
+	{name: "listed as another", want: "not as the content says in column session", damage: func(d damaged) {
+		d.put(kv.Session, "b", "idx", "sess", "ag", "by", created, "a")
+	}},
+	{name: "listed twice", want: "too much in column session", wide: true, damage: func(d damaged) {
+		d.put(kv.Session, "a", "idx", "sess", "other", "by", created, "a")
+	}},
+	{name: "listed and not there", want: "too much in column session", wide: true, damage: func(d damaged) {
+		d.put(kv.Session, "c", "idx", "sess", "ag", "by", created, "c")
+	}},
+	{name: "a message is gone", want: "not as the content says in column session: local/session/a/meta", damage: func(d damaged) {
+		d.remove(kv.Session, "session", "a", "msg", "000000000001")
+	}},
+	{name: "a message without usage is gone", want: "not as the content says in column session: local/session/a/meta", damage: func(d damaged) {
+		d.remove(kv.Session, "session", "a", "msg", "000000000002")
+	}},
+	{name: "a message is damaged", want: "corrupt", lost: true, damage: func(d damaged) {
+		d.put(kv.Session, "\xc1", "session", "a", "msg", "000000000000")
+	}},
+	{name: "an event is gone", want: "event 1 is followed by event 3", lost: true, damage: func(d damaged) {
+		d.remove(kv.Session, "session", "a", "evt", "000000000002")
+	}},
+	{name: "the last event is gone", want: "the last event is 2 and not 3", lost: true, damage: func(d damaged) {
+		d.remove(kv.Session, "session", "a", "evt", "000000000003")
+	}},
+	{name: "an event is damaged", want: "corrupt", lost: true, damage: func(d damaged) {
+		d.put(kv.Session, "", "session", "a", "evt", "000000000002")
+	}},
+	{name: "the marker is gone", want: "no summary stands", lost: true, damage: func(d damaged) {
+		d.remove(kv.Session, "session", "a", "archive")
+	}},
+	{name: "the boundary is ahead", want: "the boundary is 9", lost: true, damage: func(d damaged) {
+		m := must[sessions.Meta](d.t)(sessions.Load(d.t.Context(), d.s, "a"))
+		m.Boundary = 9
+		if err := kv.Store(d.t.Context(), d.s, kv.Session, kv.Key(d.s, "session", "a", "meta"), m); err != nil {
+			d.t.Fatal(err)
+		}
+	}},
+	{name: "the meta is damaged", want: "corrupt", lost: true, damage: func(d damaged) { d.put(kv.Session, "x", "session", "a", "meta") }},
+}
+
 func TestCheckFindsAndReindexRepairs(t *testing.T) {
-	const doc0 = "a/msg/000000000000"
-	put := func(t *testing.T, s kv.KVStorage, col kv.Column, value string, parts ...string) {
-		if err := s.Put(t.Context(), col, kv.Key(s, parts...), []byte(value)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	remove := func(t *testing.T, s kv.KVStorage, col kv.Column, parts ...string) {
-		existed, err := s.Delete(t.Context(), col, kv.Key(s, parts...))
-		if err != nil || !existed {
-			t.Fatalf("%v: existed %v, %v", parts, existed, err)
-		}
-	}
-	index := func(t *testing.T, s kv.KVStorage, key, text string) {
-		if err := textsearch.Put(t.Context(), s, sessions.TextIndex, key, text, 1.5); err != nil {
-			t.Fatal(err)
-		}
-	}
-	const created = "2026-05-06T07:08:01.000000000Z"
-	for _, c := range []struct {
-		name   string
-		damage func(t *testing.T, s kv.KVStorage)
-		want   string // in a fault
-		lost   bool   // cannot be repaired: content is gone
-		wide   bool   // not of this session, or not of it alone: seen when all are checked
-	}{
-		{name: "a message is not indexed", want: "missing in column text", damage: func(t *testing.T, s kv.KVStorage) {
-			must[bool](t)(textsearch.Drop(t.Context(), s, sessions.TextIndex, doc0))
-		}},
-		{name: "a title is not indexed", want: "missing in column text", damage: func(t *testing.T, s kv.KVStorage) {
-			must[bool](t)(textsearch.Drop(t.Context(), s, sessions.TextIndex, "a/title"))
-		}},
-		{name: "other text is indexed", want: "not as the content says", damage: func(t *testing.T, s kv.KVStorage) { index(t, s, doc0, "other") }},
-		{name: "a message that is not there is indexed", want: "too much in column text", damage: func(t *testing.T, s kv.KVStorage) { index(t, s, "a/msg/000000000009", "other") }},
-		{name: "a tool's message is indexed", want: "too much in column text", damage: func(t *testing.T, s kv.KVStorage) { index(t, s, "a/msg/000000000002", "r") }},
-		{name: "a posting is gone", want: "missing in column text", damage: func(t *testing.T, s kv.KVStorage) {
-			remove(t, s, kv.Text, "idx", "text", "sess", "term", "question", doc0)
-		}},
-		{name: "a posting too many", want: "text index", wide: true, damage: func(t *testing.T, s kv.KVStorage) {
-			put(t, s, kv.Text, "\x01\x01\x01", "idx", "text", "sess", "term", "nonsense", doc0)
-		}},
-		{name: "the statistics are gone", want: "stats", wide: true, damage: func(t *testing.T, s kv.KVStorage) { remove(t, s, kv.Text, "idx", "text", "sess", "stats") }},
-		{name: "a session that is not there is indexed", want: "too much in column text", wide: true, damage: func(t *testing.T, s kv.KVStorage) { index(t, s, "c/title", "x") }},
-		{name: "not listed", want: "missing in column session: local/idx/sess/ag/by", damage: func(t *testing.T, s kv.KVStorage) {
-			remove(t, s, kv.Session, "idx", "sess", "ag", "by", created, "a")
-		}},
-		{name: "listed as another", want: "not as the content says in column session", damage: func(t *testing.T, s kv.KVStorage) {
-			put(t, s, kv.Session, "b", "idx", "sess", "ag", "by", created, "a")
-		}},
-		{name: "listed twice", want: "too much in column session", wide: true, damage: func(t *testing.T, s kv.KVStorage) {
-			put(t, s, kv.Session, "a", "idx", "sess", "other", "by", created, "a")
-		}},
-		{name: "listed and not there", want: "too much in column session", wide: true, damage: func(t *testing.T, s kv.KVStorage) {
-			put(t, s, kv.Session, "c", "idx", "sess", "ag", "by", created, "c")
-		}},
-		{name: "a message is gone", want: "not as the content says in column session: local/session/a/meta", damage: func(t *testing.T, s kv.KVStorage) {
-			remove(t, s, kv.Session, "session", "a", "msg", "000000000001")
-		}},
-		{name: "a message without usage is gone", want: "not as the content says in column session: local/session/a/meta", damage: func(t *testing.T, s kv.KVStorage) {
-			remove(t, s, kv.Session, "session", "a", "msg", "000000000002")
-		}},
-		{name: "a message is damaged", want: "corrupt", lost: true, damage: func(t *testing.T, s kv.KVStorage) {
-			put(t, s, kv.Session, "\xc1", "session", "a", "msg", "000000000000")
-		}},
-		{name: "an event is gone", want: "event 1 is followed by event 3", lost: true, damage: func(t *testing.T, s kv.KVStorage) {
-			remove(t, s, kv.Session, "session", "a", "evt", "000000000002")
-		}},
-		{name: "the last event is gone", want: "the last event is 2 and not 3", lost: true, damage: func(t *testing.T, s kv.KVStorage) {
-			remove(t, s, kv.Session, "session", "a", "evt", "000000000003")
-		}},
-		{name: "an event is damaged", want: "corrupt", lost: true, damage: func(t *testing.T, s kv.KVStorage) {
-			put(t, s, kv.Session, "", "session", "a", "evt", "000000000002")
-		}},
-		{name: "the marker is gone", want: "no summary stands", lost: true, damage: func(t *testing.T, s kv.KVStorage) {
-			remove(t, s, kv.Session, "session", "a", "archive")
-		}},
-		{name: "the boundary is ahead", want: "the boundary is 9", lost: true, damage: func(t *testing.T, s kv.KVStorage) {
-			m := must[sessions.Meta](t)(sessions.Load(t.Context(), s, "a"))
-			m.Boundary = 9
-			if err := kv.Store(t.Context(), s, kv.Session, kv.Key(s, "session", "a", "meta"), m); err != nil {
-				t.Fatal(err)
-			}
-		}},
-		{name: "the meta is damaged", want: "corrupt", lost: true, damage: func(t *testing.T, s kv.KVStorage) { put(t, s, kv.Session, "x", "session", "a", "meta") }},
-	} {
+	for _, c := range damages {
 		t.Run(c.name, func(t *testing.T) {
 			ctx, s := t.Context(), small(t)
 			wantSound(t, s)
-			c.damage(t, s)
+			c.damage(damaged{t, s})
 			for _, handle := range []string{"", "a"} {
 				faults := must[[]sessions.Fault](t)(sessions.Check(ctx, s, handle))
 				said := ""
