@@ -5,7 +5,7 @@
 //
 //   - A session is addressed by a handle that encodes nothing.
 //   - The order of messages is that of appending, whatever clocks say. An index is
-//     given once. Truncate is the only thing that removes history, and Delete.
+//     given once. Nothing but Truncate, and Delete, removes history.
 //   - What belongs together is one commit: messages with the counters in Meta, the
 //     list entry and the text index. Update makes several changes one commit.
 //   - Every commit that changes a session moves Meta.Revision by one. A writer that
