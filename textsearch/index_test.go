@@ -195,7 +195,11 @@ func TestBatchOfManyPostings(t *testing.T) {
 				err = b.Put(ctx, key, text.String()+key, 1)
 			}
 		}
-		return errors.Join(err, b.Flush(ctx))
+		if err != nil {
+			return err
+		}
+		wantKeys(t, tx, "w21999", "a", "b") // each word and its number: 44,000 postings a text
+		return b.Flush(ctx)
 	})
 	if err != nil {
 		t.Fatal(err)

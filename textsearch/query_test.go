@@ -69,7 +69,7 @@ func TestC08_Identifiers(t *testing.T) {
 	// long one, and a stopword among them counts nothing.
 	loud := indexed(t, docs{
 		"exact": "getUserById " + strings.Repeat("is called with one more word ", 3),
-		"loud":  strings.Repeat("get user id ", 3), "stop": "by and by",
+		"loud":  strings.Repeat("get user id ", 10), "stop": "by and by",
 	})
 	wantFirst(t, loud, "getUserById", "exact")
 	wantKeys(t, loud, "getUserById", "exact", "loud")
@@ -323,6 +323,11 @@ func pages(t *testing.T, s *memkv.Store, size int, between func()) []string {
 		r := search(t, s, q)
 		if len(r.Hits) == 0 {
 			return got
+		}
+		for i, h := range r.Hits {
+			if between == nil && h.Rank != len(got)+i+1 {
+				t.Fatalf("%s has the rank %d behind %d hits", h.Key, h.Rank, len(got)+i)
+			}
 		}
 		got = append(got, keys(r.Hits)...)
 		q.After = r.Hits[len(r.Hits)-1].Cursor()

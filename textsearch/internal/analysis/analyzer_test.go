@@ -53,7 +53,7 @@ func TestTokens(t *testing.T) {
 		{"getUserById", "getuserbyid (get) (user) (by) (id)"},
 		{"HTTPServer2", "httpserver2 (http) (server2) (server)"},
 		{"parseHTMLResponse", "parsehtmlresponse (parse) (html) (response)"},
-		{"O'Reilly DON'T", "o'reilly (o) (reilly) don't"},
+		{"O'Reilly DON'T “DON'T” 7'7 a'1", "o'reilly (o) (reilly) don't don't 7 7 a 1"},
 		{"URLs HTTP Word iPhone", "urls http word iphone (i) (phone)"},
 		{"MAX_HTTPRetries", "max_httpretries (max) (httpretries) (http) (retries)"},
 		{"E0382 sha256 utf8 x86_64 3f2504e0", "e0382 (0382) sha256 (sha) (256) utf8 (utf) x86_64 (x86) (86) (64) 3f2504e0"},
@@ -83,6 +83,8 @@ func TestTokens(t *testing.T) {
 		{"Größe.txt naïve_Name", "grösse.txt (grösse) (txt) naïve_name (naïve) (name)"},
 		{"“smart” — quotes…", "smart quotes"},
 		{"deploy🚀now 🚀", "deploy now"},
+		{"zero\u200Bwidth n#\u034F col·lecció", "zero width n# (n) col·lecció"},
+		{"\u0ECA “\u0ECA ๏ ๚ ÷", ""},
 	} {
 		if test.text == "วันนี้" {
 			test.want = "วัน นนี้ +นี้" // ว with ั, น, น with ี and ้

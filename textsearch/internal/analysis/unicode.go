@@ -180,7 +180,7 @@ func plain(word string) bool {
 	for _, r := range word {
 		switch {
 		case r >= 'a' && r <= 'z':
-		case r >= 0xE0 && r <= 0xFF && r != 0xF7: // à to ÿ
+		case r >= 0xE0 && r <= 0xFF: // à to ÿ
 		case r >= 0x430 && r <= 0x45F: // Cyrillic
 		case r >= 0x5D0 && r <= 0x5EA, r >= 0x620 && r <= 0x64A: // Hebrew, Arabic
 		case r >= 0x904 && r <= 0x939: // Devanagari
