@@ -103,6 +103,15 @@ func (a *assembler) add(m Message) *Message {
 	return p
 }
 
+// pass notes a record that holds no message: what names it as its parent follows the message that
+// it follows.
+func (a *assembler) pass(id, parent string) {
+	if _, known := a.parents.get(id); !known {
+		message, _ := a.parents.get(parent)
+		a.parents.put(id, message)
+	}
+}
+
 // reply gives the message that the current record adds to: the open one of that session and role
 // if it has this key, else a new one made by first. What is added must go through extend.
 func (a *assembler) reply(session string, role Role, key string, first func() Message) *reply {
@@ -183,7 +192,7 @@ func (a *assembler) unknown(typ string) {
 // full tells whether the batch should be cut. Before anything was understood, nothing is yielded:
 // a source of which nothing is will yield an error alone.
 func (a *assembler) full(read int64) bool {
-	return a.known > 0 && (len(a.pending) >= batchMessages || a.size >= batchBytes || read >= batchRead) ||
+	return a.known > 0 && (len(a.pending) >= a.opts.batch || a.size >= batchBytes || read >= batchRead) ||
 		len(a.batch.Skips) >= batchSkips
 }
 

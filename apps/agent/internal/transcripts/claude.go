@@ -153,6 +153,7 @@ func (g *claude) take(a *assembler, r record) (bool, error) {
 			return false, nil
 		}
 	}
+	a.pass(string(l.UUID), string(l.ParentUUID))
 	return true, nil
 }
 

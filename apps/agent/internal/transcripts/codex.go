@@ -231,14 +231,14 @@ func (g *codex) compaction(a *assembler, r record, payload jsontext.Value, at wh
 }
 
 // twin tells whether a text was heard from the other side before, and then pairs them off.
-func (g *codex) twin(a *assembler, role Role, s string, event bool) bool {
+func (g *codex) twin(role Role, s string, event bool) bool {
 	s = strings.TrimSpace(s)
 	if s == "" {
 		return false
 	}
 	key := digest(string(role), s)
 	i := slices.Index(g.Unpaired, heard{key, !event})
-	if i >= 0 && !a.replaying {
+	if i >= 0 {
 		g.Unpaired = slices.Delete(g.Unpaired, i, i+1)
 		return true
 	}

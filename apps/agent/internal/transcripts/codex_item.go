@@ -52,7 +52,7 @@ func (g *codex) item(a *assembler, r record, payload jsontext.Value, at when) (b
 	case "agent_message":
 		g.agentMessage(a, r, &it, at, id)
 	case "reasoning":
-		g.answer(a, r, at, id, g.thoughts(a, &it))
+		g.answer(a, r, at, id, g.thoughts(&it))
 	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call", "image_generation_call":
 		g.answer(a, r, at, id, it.call(a))
 	case "function_call_output", "custom_tool_call_output", "tool_search_output", "local_shell_call_output":
@@ -80,11 +80,16 @@ func (g *codex) answer(a *assembler, r record, at when, id func() string, blocks
 
 func (g *codex) message(a *assembler, r record, it *codexItem, at when, id func() string) {
 	role := Role(it.Role)
-	if role == "developer" {
+	switch role {
+	case User, Assistant, System:
+	case "developer":
 		role = System
+	default:
+		a.unknown("role/" + string(role))
+		return
 	}
 	said := it.words(a)
-	if role != System && g.twin(a, role, joinTexts(said, ""), false) {
+	if role != System && g.twin(role, joinTexts(said, ""), false) {
 		return
 	}
 	if role == Assistant {
@@ -134,7 +139,7 @@ func (it *codexItem) words(a *assembler) []Block {
 }
 
 // thoughts are the readable parts of a reasoning item whose events did not come before it.
-func (g *codex) thoughts(a *assembler, it *codexItem) []Block {
+func (g *codex) thoughts(it *codexItem) []Block {
 	var blocks []Block
 	for _, parts := range []textOr[codexPart]{it.Summary, it.Content} {
 		texts := []string{parts.Text}
@@ -142,7 +147,7 @@ func (g *codex) thoughts(a *assembler, it *codexItem) []Block {
 			texts = append(texts, string(parts.Parts[i].Text))
 		}
 		for _, t := range texts {
-			if t != "" && !g.twin(a, "thought", t, false) {
+			if t != "" && !g.twin("thought", t, false) {
 				blocks = append(blocks, Block{Kind: Thinking, Text: t})
 			}
 		}
@@ -283,11 +288,11 @@ func (g *codex) event(a *assembler, r record, payload jsontext.Value, at when) (
 	case "user_message":
 		g.userEvent(a, r, &e, at, id)
 	case "agent_message":
-		if !g.twin(a, Assistant, string(e.Message), true) {
+		if !g.twin(Assistant, string(e.Message), true) {
 			g.answer(a, r, at, id, said(string(e.Message)))
 		}
 	case "agent_reasoning", "agent_reasoning_raw_content":
-		if e.Text != "" && !g.twin(a, "thought", string(e.Text), true) {
+		if e.Text != "" && !g.twin("thought", string(e.Text), true) {
 			g.answer(a, r, at, id, []Block{{Kind: Thinking, Text: string(e.Text)}})
 		}
 	case "token_count":
@@ -305,7 +310,7 @@ func (g *codex) event(a *assembler, r record, payload jsontext.Value, at when) (
 }
 
 func (g *codex) userEvent(a *assembler, r record, e *codexEvent, at when, id func() string) {
-	if g.twin(a, User, string(e.Message), true) {
+	if g.twin(User, string(e.Message), true) {
 		return
 	}
 	blocks := spokenBlocks(string(e.Message))

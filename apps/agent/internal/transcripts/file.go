@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -142,6 +143,9 @@ func (f *file) hash(from, to int64) (string, error) {
 func (f *file) fits(c Cursor) (bool, error) {
 	if c.Size == 0 {
 		return true, nil
+	}
+	if c.Offset < 0 || len(c.Open) > 0 && (c.Open[0] < 0 || !slices.IsSorted(c.Open)) {
+		return false, nil // not one of ours
 	}
 	if c.Offset > f.size || f.whole && (c.Size != f.size || c.ModTime != f.modTime) {
 		return false, nil

@@ -380,6 +380,8 @@ func (g *openCodeExport) take(a *assembler, r record) (bool, error) {
 // openCodeEvents are the lines of `opencode run --format json`.
 type openCodeEvents struct{}
 
+var openCodeEventTypes = []string{"error", "reasoning", "step_finish", "step_start", "text", "tool_use"}
+
 func (g *openCodeEvents) take(a *assembler, r record) (bool, error) {
 	var l struct {
 		Type      text                 `json:"type"`
@@ -391,7 +393,7 @@ func (g *openCodeEvents) take(a *assembler, r record) (bool, error) {
 	if err := decode(r.raw, &l); err != nil {
 		return false, err
 	}
-	if l.SessionID == "" {
+	if _, known := slices.BinarySearch(openCodeEventTypes, string(l.Type)); !known || l.SessionID == "" {
 		a.unknown(string(l.Type))
 		return false, nil
 	}
@@ -417,10 +419,6 @@ func (g *openCodeEvents) take(a *assembler, r record) (bool, error) {
 		const depth = 3
 		a.add(Message{ID: digest(s.ID, string(r.raw)), SessionID: s.ID, Role: System, At: l.Timestamp.Time,
 			Blocks: injected(openCodeError(l.Error, depth))})
-	case "step_start":
-	default:
-		a.unknown(string(l.Type))
-		return false, nil
 	}
 	return true, nil
 }

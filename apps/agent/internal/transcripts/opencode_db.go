@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -251,13 +252,7 @@ func (d *openCodeDB) sessions() ([]dbSession, error) {
 			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
 	}
-	return slices.SortedFunc(func(yield func(dbSession) bool) {
-		for _, s := range byID {
-			if !yield(s) {
-				return
-			}
-		}
-	}, func(x, y dbSession) int {
+	return slices.SortedFunc(maps.Values(byID), func(x, y dbSession) int {
 		return cmp.Or(cmp.Compare(x.row.number("time_created"), y.row.number("time_created")), cmp.Compare(x.row.text("id"), y.row.text("id")))
 	}), nil
 }

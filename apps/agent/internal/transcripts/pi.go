@@ -75,7 +75,9 @@ func (g *pi) take(a *assembler, r record) (bool, error) {
 	case "session":
 		g.header(a, &l)
 	case "message":
-		return true, g.message(a, r, &l)
+		if err := g.message(a, r, &l); err != nil {
+			return false, err
+		}
 	case "compaction", "branch_summary":
 		m := g.entry(a, r, &l, string(l.Summary))
 		m.Role, m.Blocks = System, injected(string(l.Summary))
@@ -95,6 +97,7 @@ func (g *pi) take(a *assembler, r record) (bool, error) {
 		a.unknown(string(l.Type))
 		return false, nil
 	}
+	a.pass(string(l.ID), string(l.ParentID))
 	return true, nil
 }
 

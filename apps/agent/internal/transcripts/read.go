@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 )
 
@@ -256,14 +257,7 @@ func (r *reading) verdict() error {
 	if r.asm.known > 0 || r.asm.records == 0 && len(r.asm.batch.Skips) == 0 {
 		return nil
 	}
-	types := slices.Collect(func(yield func(string) bool) {
-		for t := range r.asm.batch.Unknown {
-			if !yield(t) {
-				return
-			}
-		}
-	})
-	slices.Sort(types)
+	types := slices.Sorted(maps.Keys(r.asm.batch.Unknown))
 	return fmt.Errorf("%w (%d records, of types %q; %d skipped)", ErrNotUnderstood, r.asm.records, types, len(r.asm.batch.Skips))
 }
 

@@ -60,6 +60,8 @@ const (
 type Options struct {
 	MaxLine  int // longest line, and longest record of a document, in bytes; longer ones are skipped
 	MaxImage int // largest image whose bytes are kept; negative keeps none
+
+	batch int // messages at which a batch is cut; for tests
 }
 
 func (o Options) withDefaults() Options {
@@ -68,6 +70,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxImage == 0 {
 		o.MaxImage = DefaultMaxImage
+	}
+	if o.batch == 0 {
+		o.batch = batchMessages
 	}
 	return o
 }
@@ -99,7 +104,7 @@ func (b *Batch) empty() bool {
 		len(b.Skips) == 0 && b.Bytes == 0 && b.Unread == 0
 }
 
-// now is the form in which times are kept.
+// utc is the form in which times are kept.
 func utc(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}
