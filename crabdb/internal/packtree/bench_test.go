@@ -169,6 +169,7 @@ func (t *Tree) height() int {
 	return h
 }
 
+// BenchmarkGet looks random keys up in a view.
 func BenchmarkGet(b *testing.B) {
 	for _, set := range keySets() {
 		tree := fill(set.keys)
@@ -226,6 +227,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
+// BenchmarkScan reports the time of one step of a cursor.
 func BenchmarkScan(b *testing.B) {
 	for _, set := range keySets() {
 		tree := fill(set.keys)
@@ -248,21 +250,22 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
+// BenchmarkSeek makes a cursor and seeks a random key, as a short scan does.
 func BenchmarkSeek(b *testing.B) {
 	set := sessionKeys(true)
 	tree := fill(set.keys)
 	keys := shuffled(set.keys)
-	b.Run("new cursor", func(b *testing.B) {
-		b.ReportAllocs()
-		view := tree.View()
-		for i := range b.N {
-			if !view.Cursor().Seek(keys[i%len(keys)]) {
-				b.Fatal("a key is missing")
-			}
+	view := tree.View()
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		if !view.Cursor().Seek(keys[i%len(keys)]) {
+			b.Fatal("a key is missing")
 		}
-	})
+	}
 }
 
+// BenchmarkDelete deletes all keys, in random order.
 func BenchmarkDelete(b *testing.B) {
 	set := sessionKeys(true)
 	keys := shuffled(set.keys)
@@ -278,17 +281,47 @@ func BenchmarkDelete(b *testing.B) {
 	}
 }
 
+// BenchmarkBuild makes a tree of all keys, in order: from its entries, and
+// from the leaves of another tree.
 func BenchmarkBuild(b *testing.B) {
 	set := sessionKeys(false)
 	slices.SortFunc(set.keys, slices.Compare[[]byte])
-	for b.Loop() {
-		builder := NewBuilder()
-		for i, key := range set.keys {
-			if err := builder.Add(key, benchValue(i)); err != nil {
-				b.Fatal(err)
+	view := build(set.keys).View()
+	for name, add := range map[string]func(*Builder) error{
+		"entries": func(builder *Builder) error {
+			for i, key := range set.keys {
+				if err := builder.Add(key, benchValue(i)); err != nil {
+					return err
+				}
 			}
-		}
-		builder.Finish()
+			return nil
+		},
+		"leaves": func(builder *Builder) error {
+			for leaf := range view.Leaves() {
+				if err := builder.AddLeaf(leaf); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				builder := NewBuilder()
+				if err := add(builder); err != nil {
+					b.Fatal(err)
+				}
+				builder.Finish()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(set.keys)), "ns/key")
+		})
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(set.keys)), "ns/key")
+}
+
+// BenchmarkBytes adds up the memory of a tree of a million keys.
+func BenchmarkBytes(b *testing.B) {
+	tree := fill(sessionKeys(true).keys)
+	for b.Loop() {
+		tree.Bytes()
+	}
 }

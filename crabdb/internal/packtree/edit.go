@@ -18,13 +18,13 @@ func (b block) clone(extra int) block {
 	return append(emptyWithRoom(len(b)+extra), b...)
 }
 
-// emptyWithRoom returns a slice of length 0 that holds size bytes, and some
-// more so that not every insert has to allocate: a sixteenth, but not past the
-// size at which a leaf splits. The capacity is one that the allocator has, so
-// that none of what it hands out goes unused or uncounted.
+// emptyWithRoom returns a slice of length 0 that holds size bytes, and an eighth
+// more so that few inserts have to allocate, but not past the size at which a
+// leaf splits. The capacity is one that the allocator has, so that none of what
+// it hands out goes unused or uncounted.
 func emptyWithRoom(size int) block {
 	if size < leafBytes {
-		size = min(size+size/16, leafBytes)
+		size = min(size+size/8, leafBytes)
 	}
 	return slices.Grow(block(nil), size)
 }
