@@ -32,7 +32,7 @@ func (r *readOnly) Update(ctx context.Context, fn func(tx KVStorage) error) erro
 }
 
 func (r *readOnly) View(ctx context.Context, fn func(tx KVStorage) error) error {
-	return View(ctx, r.store, func(tx KVStorage) error { return fn(ReadOnly(tx)) })
+	return View(ctx, r.store, fn)
 }
 
 // ReadOnly returns a view of s that refuses writes with ErrReadOnly.

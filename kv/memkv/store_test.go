@@ -45,6 +45,35 @@ func TestWritingBesideTheTransactionWaitsForItself(t *testing.T) {
 	}
 }
 
+// TestUpdateThatCannotCommitWritesNothing ends the context, or the store, under an
+// update whose function succeeds.
+func TestUpdateThatCannotCommitWritesNothing(t *testing.T) {
+	background := context.Background()
+	cancelled, cancel := context.WithCancel(background)
+	s, closed := memkv.New(), memkv.New()
+	for _, c := range []struct {
+		ctx   context.Context
+		store *memkv.Store
+		end   func()
+		want  error
+	}{
+		{cancelled, s, cancel, context.Canceled},
+		{background, closed, func() { closed.Close() }, kv.ErrClosed},
+	} {
+		err := c.store.Update(c.ctx, func(tx kv.KVStorage) error {
+			err := tx.Put(c.ctx, kv.Memory, []byte("k"), nil)
+			c.end()
+			return err
+		})
+		if !errors.Is(err, c.want) {
+			t.Errorf("got %v, want %v", err, c.want)
+		}
+	}
+	if ok, err := kv.Has(background, s, kv.Memory, []byte("k")); ok || err != nil {
+		t.Errorf("the update that failed wrote its key: %v, %v", ok, err)
+	}
+}
+
 const many = 100_000
 
 func filled(b *testing.B) *memkv.Store {
