@@ -14,7 +14,7 @@ func TestBuilderEqualsInserts(t *testing.T) {
 	r := random(t)
 	for _, l := range []limits{small, defaultLimits} {
 		for _, kind := range kinds {
-			for size := 0; size < 400; size = size*3/2 + 1 {
+			for size := 0; size < 400; size = size*2 + 1 {
 				m := model{}
 				for range size {
 					m[kind.draw(r)] = drawValue(r)
@@ -187,7 +187,7 @@ func TestBuilderRefusesLeaves(t *testing.T) {
 // makes: it can be read as it is, and an edit splits it.
 func TestBuilderTakesLargeLeaves(t *testing.T) {
 	m := model{}
-	for i := range maxCount {
+	for i := range 2000 {
 		m[fmt.Sprintf("%06d", i)] = uint64(i)
 	}
 	b := NewBuilder()

@@ -13,7 +13,7 @@ func TestHeavyDeletesStayCompact(t *testing.T) {
 	r := random(t)
 	tree, b := New(), NewBuilder()
 	var keys [][]byte
-	for i := range 50_000 {
+	for i := range 20_000 {
 		keys = append(keys, fmt.Appendf(nil, "local/session/%03d/msg/%012d", i/100, i%100))
 	}
 	for _, key := range keys {
@@ -130,7 +130,7 @@ func TestWhereRunsSplit(t *testing.T) {
 // three quarters of the most children.
 func TestSequentialFillHasFullBranches(t *testing.T) {
 	tree := New()
-	for i := range 200_000 {
+	for i := range 50_000 {
 		tree.Set(fmt.Appendf(nil, "%012d", i), 1<<20)
 	}
 	for _, branch := range tree.root.children[:len(tree.root.children)-1] {

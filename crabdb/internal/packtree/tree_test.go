@@ -83,19 +83,20 @@ func randomHistory(t *testing.T, r *rand.Rand, l limits, draw func(*rand.Rand) s
 			} else {
 				h.set(t, key, drawValue(r))
 			}
-			if len(h.views) < 8 && r.IntN(200) == 0 {
+			if len(h.views) < 4 && r.IntN(500) == 0 {
 				h.freeze()
 			}
 			if r.IntN(3) == 0 {
 				h.tree.View()
 			}
 		}
-		h.agree(t)
+		verify(t, h.tree)
 		want := h.model.sorted()
 		for range 200 {
 			seeks(t, h.tree.View(), want, []byte(draw(r)))
 		}
 	}
+	h.agree(t)
 }
 
 // TestRapidHistories draws histories that rapid shrinks to the shortest that
