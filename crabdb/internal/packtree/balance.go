@@ -20,8 +20,8 @@ func (t *Tree) splitUp(path []step, n *node) {
 	}
 }
 
-// divide splits child i of parent until no part of it is overfull. Two parts do
-// unless an entry was larger than a leaf, or a leaf's values became wider.
+// divide splits child i of parent until no part of it is overfull. Two parts are
+// enough, unless an entry is larger than a leaf or a leaf's values became wider.
 func (t *Tree) divide(parent *node, i int) {
 	child := parent.children[i]
 	if !t.limits.overfull(child) {

@@ -111,7 +111,7 @@ type place struct {
 //
 // Where an entry ends depends on bytes that have to be loaded, one entry after
 // the other. In a run of like keys one length repeats (usual), and testing for
-// it lets the processor go ahead on the guess: twice as fast.
+// it lets the processor go ahead on the guess, in little more than half the time.
 func (b block) search(key []byte) place {
 	width, match := b.width(), 0
 	offset, index := headerSize, 0

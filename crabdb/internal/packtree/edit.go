@@ -76,11 +76,11 @@ func (b block) insert(p place, key []byte, value uint64) block {
 // remove drops the entry at offset, and gives memory back once half is unused.
 func (b block) remove(offset int) block {
 	var scratch [128]byte
-	gone, end := b.entry(offset), 0
-	part := scratch[:0]
-	if end = gone.next; end < len(b) {
+	gone, part := b.entry(offset), scratch[:0]
+	end := gone.next
+	if end < len(b) {
 		// The entry after it may have shared bytes that only this one held.
-		e := b.entry(gone.next)
+		e := b.entry(end)
 		if lost := e.shared - gone.shared; lost > 0 {
 			end = e.rest
 			part = appendHead(part, gone.shared, lost+e.next-e.rest, b.width(), b.valueAt(e.value))

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"pgregory.net/rapid"
 )
@@ -243,11 +242,5 @@ func TestKeysAreCopied(t *testing.T) {
 				t.Fatalf("%d = %d, %v", i, value, ok)
 			}
 		}
-	}
-}
-
-func TestNodeBytes(t *testing.T) {
-	if size := unsafe.Sizeof(node{}); size != nodeBytes {
-		t.Errorf("a node takes %d bytes, nodeBytes says %d", size, nodeBytes)
 	}
 }

@@ -1,6 +1,9 @@
 package packtree
 
-import "iter"
+import (
+	"iter"
+	"unsafe"
+)
 
 // View is a tree as it stood when the View was taken. It never changes, and is
 // safe for any number of goroutines. The zero View is empty.
@@ -59,17 +62,20 @@ func (n *node) leaves(yield func([]byte) bool) bool {
 	return true
 }
 
-// nodeBytes is what a node takes beside its block and its list of children.
-const nodeBytes = 64
+// What a node takes beside its block and its list of children, and each of those.
+const (
+	nodeBytes  = int(unsafe.Sizeof(node{}))
+	childBytes = int(unsafe.Sizeof((*node)(nil)))
+)
 
 // heapBytes returns the bytes of heap of n, which may be nil, and of all below
-// it. Capacities are sizes of the allocator, so nothing is estimated, but that of
-// a leaf from outside only its length is known.
+// it. Capacities are sizes that the allocator has, so this is what it gave out;
+// of a leaf from outside it counts the length.
 func (n *node) heapBytes() int64 {
 	if n == nil {
 		return 0
 	}
-	total := int64(nodeBytes + cap(n.block) + 8*cap(n.children))
+	total := int64(nodeBytes + cap(n.block) + childBytes*cap(n.children))
 	for _, child := range n.children {
 		total += child.heapBytes()
 	}
