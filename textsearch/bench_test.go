@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/crabstore/crabstore/crabdb"
 	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/kv/crabkv"
 	"github.com/crabstore/crabstore/kv/memkv"
 )
 
@@ -66,12 +69,25 @@ func fill(tb testing.TB, s kv.KVStorage, texts []string) {
 }
 
 // BenchmarkBatch indexes messages of 50 words, 1,000 in a transaction: into memory,
-// and into nothing, which leaves the part of this package.
+// into a file, and into nothing, which leaves the part of this package.
 func BenchmarkBatch(b *testing.B) {
 	texts := messages(1000)
 	b.Run("memkv", func(b *testing.B) {
 		for b.Loop() {
 			fill(b, memkv.New(), texts)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(texts)), "ns/message")
+	})
+	b.Run("crabkv", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			s, err := crabkv.Open(filepath.Join(b.TempDir(), fmt.Sprint(i)), crabdb.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			fill(b, s, texts)
+			if err := s.Close(); err != nil {
+				b.Fatal(err)
+			}
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(texts)), "ns/message")
 	})

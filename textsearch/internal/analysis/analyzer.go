@@ -69,11 +69,10 @@ type Token struct {
 	Kind       Kind
 }
 
-// Analyzer cuts texts into tokens. It keeps its buffers and the stems it has
-// made, so that many texts cost little; it is not safe for concurrent use.
+// Analyzer cuts texts into tokens. It keeps its buffers, so that many texts cost
+// little; it is not safe for concurrent use.
 type Analyzer struct {
 	language *language
-	stems    map[string]string
 	stemmer  stemmer
 
 	text   string
@@ -93,7 +92,7 @@ func New(name string) (*Analyzer, error) {
 	if !ok {
 		return nil, fmt.Errorf("language %q is not one of %q", name, Languages())
 	}
-	return &Analyzer{language: &l, stems: map[string]string{}, wide: wide{fold: cases.Fold()}}, nil
+	return &Analyzer{language: &l, wide: wide{fold: cases.Fold()}}, nil
 }
 
 // Tokens returns the tokens of a text, in order; parts follow the word that they

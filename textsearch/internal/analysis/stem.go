@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/blevesearch/snowballstem"
@@ -36,63 +37,57 @@ const (
 type stemFunc func(*snowballstem.Env) bool
 
 type language struct {
-	stem stemFunc
-	stop map[string]bool // dropped from queries that have other words; may be nil
+	stem  stemFunc
+	stop  map[string]bool // dropped from queries that have other words; may be nil
+	stems func() *memo    // made when it is first used
+}
+
+func newLanguage(stem stemFunc, stop map[string]bool) language {
+	return language{stem, stop, sync.OnceValue(func() *memo { return new(memo) })}
 }
 
 var languages = map[string]language{
 	None:         {},
-	English:      {english.Stem, englishStop},
-	"arabic":     {arabic.Stem, nil},
-	"danish":     {danish.Stem, nil},
-	"dutch":      {dutch.Stem, nil},
-	"finnish":    {finnish.Stem, nil},
-	"french":     {french.Stem, nil},
-	"german":     {german.Stem, nil},
-	"hungarian":  {hungarian.Stem, nil},
-	"irish":      {irish.Stem, nil},
-	"italian":    {italian.Stem, nil},
-	"norwegian":  {norwegian.Stem, nil},
-	"portuguese": {portuguese.Stem, nil},
-	"romanian":   {romanian.Stem, nil},
-	"russian":    {russian.Stem, nil},
-	"spanish":    {spanish.Stem, nil},
-	"swedish":    {swedish.Stem, nil},
-	"tamil":      {tamil.Stem, nil},
-	"turkish":    {turkish.Stem, nil},
+	English:      newLanguage(english.Stem, englishStop),
+	"arabic":     newLanguage(arabic.Stem, nil),
+	"danish":     newLanguage(danish.Stem, nil),
+	"dutch":      newLanguage(dutch.Stem, nil),
+	"finnish":    newLanguage(finnish.Stem, nil),
+	"french":     newLanguage(french.Stem, nil),
+	"german":     newLanguage(german.Stem, nil),
+	"hungarian":  newLanguage(hungarian.Stem, nil),
+	"irish":      newLanguage(irish.Stem, nil),
+	"italian":    newLanguage(italian.Stem, nil),
+	"norwegian":  newLanguage(norwegian.Stem, nil),
+	"portuguese": newLanguage(portuguese.Stem, nil),
+	"romanian":   newLanguage(romanian.Stem, nil),
+	"russian":    newLanguage(russian.Stem, nil),
+	"spanish":    newLanguage(spanish.Stem, nil),
+	"swedish":    newLanguage(swedish.Stem, nil),
+	"tamil":      newLanguage(tamil.Stem, nil),
+	"turkish":    newLanguage(turkish.Stem, nil),
 }
 
 // Languages returns the names that New takes, sorted.
 func Languages() []string { return slices.Sorted(maps.Keys(languages)) }
 
-const (
-	// maxStems bounds the stems that are kept. Texts repeat their words: some
-	// thousand of them are nine tenths of what is read.
-	maxStems = 16384
-
-	// maxStemmed is the length in bytes of the longest word that is stemmed. The
-	// stemmers repeat some steps, and no inflected word of a natural language is
-	// longer.
-	maxStemmed = 48
-)
+// maxStemmed is the length in bytes of the longest word that is stemmed. The
+// stemmers repeat some steps, and no inflected word of a natural language is
+// longer.
+const maxStemmed = 48
 
 // Stem returns the stem of a term: the term itself when it is no word of letters
 // alone. It is never empty for a term that is not.
 func (a *Analyzer) Stem(term string) string {
-	if a.language.stem == nil || len(term) < 3 || len(term) > maxStemmed {
+	if a.language.stem == nil || len(term) < 3 || len(term) > maxStemmed || !lettersAlone(term) {
 		return term
 	}
-	if stem, ok := a.stems[term]; ok {
+	stems := a.language.stems()
+	if stem, ok := stems.get(term); ok {
 		return stem
 	}
-	stem := term
-	if lettersAlone(term) {
-		stem = a.stemmer.stem(a.language.stem, term)
-	}
-	if len(a.stems) >= maxStems {
-		clear(a.stems)
-	}
-	a.stems[strings.Clone(term)] = strings.Clone(stem)
+	stem := a.stemmer.stem(a.language.stem, term)
+	stems.put(term, stem)
 	return stem
 }
 
