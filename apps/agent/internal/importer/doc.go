@@ -15,7 +15,8 @@
 //   - Commits are of bounded size. When the context ends, Run stops between two.
 //
 // On a store that is not atomic, how far a source was read is written after the
-// commit: what a crash leaves unsaid is read again, and found to be there.
+// commit: what a crash leaves unsaid is read again, and found to be there. The text
+// index is made anew by the next run.
 //
 // # How it is laid out
 //
@@ -23,6 +24,7 @@
 //	reader.go     the order of sources: what forks come from is read before them
 //	chunk.go      what becomes one commit
 //	writer.go     one chunk into a batch of sessions; session.go its sessions
+//	mend.go       what a store without transactions needs besides
 //	convert.go    the transcripts' model as that of sessions
 //	record.go     what is remembered: keys and values
 //	plan.go       what a run would do, without doing it
@@ -33,5 +35,6 @@
 //
 //	Config    import/source/{digest of its name}   how far it was read: source
 //	          import/session/{handle}              it was imported: tells deleted from unknown
+//	          import/writing                       of a store that is not atomic: an import is going on
 //	Session   idx/ext/{format}/{message id}        {handle}/{index}
 package importer

@@ -66,11 +66,23 @@ func (r *run) run(ctx context.Context, found []transcripts.Finding) error {
 	if err != nil {
 		return err
 	}
-	r.sink = &storing{store: r.store, force: r.opts.Force}
 	if r.opts.DryRun {
 		r.sink = &planning{store: r.store, force: r.opts.Force, seen: map[string]bool{}}
+	} else {
+		r.sink = newStoring(r.store, r.opts.Force)
 	}
+	if err := r.sink.begin(ctx); err != nil {
+		return err
+	}
+	err = r.pipe(ctx, units, restart)
+	if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		err = errors.Join(err, r.sink.end(context.WithoutCancel(ctx)))
+	}
+	return err
+}
 
+// pipe has the units read and written.
+func (r *run) pipe(ctx context.Context, units []*unit, restart map[string]bool) error {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	pieces := make(chan piece, readAhead)
@@ -78,7 +90,7 @@ func (r *run) run(ctx context.Context, found []transcripts.Finding) error {
 	failed := make(chan error, 1)
 	go func() { failed <- ahead.run(units) }()
 
-	err = r.write(ctx, pieces)
+	err := r.write(ctx, pieces)
 	stop()
 	for range pieces { // what was read and is not wanted
 	}

@@ -33,8 +33,11 @@ func (p *planning) write(ctx context.Context, c *chunk) (*tally, error) {
 		}
 		return errPlanned
 	})
-	if errors.Is(err, errPlanned) {
-		err = nil
+	if !errors.Is(err, errPlanned) {
+		return nil, err
 	}
-	return w.tally, err
+	return w.tally, nil
 }
+
+func (p *planning) begin(context.Context) error { return nil }
+func (p *planning) end(context.Context) error   { return nil }

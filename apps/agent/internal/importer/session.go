@@ -107,21 +107,19 @@ func (w *writer) leftAt(meta *sessions.Meta, format string, m *transcripts.Messa
 
 // note remembers that a session is in a source.
 func (w *writer) note(rec *source, handle, id string) error {
-	pair := [2]string{handle, rec.Name}
-	if w.noted[pair] {
-		return nil
+	was := w.noted[handle]
+	if was == nil {
+		stored, err := kv.Load[imported](w.ctx, w.tx, kv.Config, importedKey(w.tx, handle))
+		if err != nil && !errors.Is(err, kv.ErrNotFound) {
+			return err
+		}
+		was = &note{imported: stored}
+		w.noted[handle] = was
 	}
-	w.noted[pair] = true
-	key := importedKey(w.tx, handle)
-	was, err := kv.Load[imported](w.ctx, w.tx, kv.Config, key)
-	if err != nil && !errors.Is(err, kv.ErrNotFound) {
-		return err
+	if !slices.Contains(was.Sources, rec.Name) {
+		was.Format, was.ID, was.Sources, was.changed = rec.Format, id, append(was.Sources, rec.Name), true
 	}
-	if slices.Contains(was.Sources, rec.Name) {
-		return nil
-	}
-	was.Format, was.ID, was.Sources = rec.Format, id, append(was.Sources, rec.Name)
-	return kv.Store(w.ctx, w.tx, kv.Config, key, was)
+	return nil
 }
 
 // openWith keeps the first words that a user said in a session.

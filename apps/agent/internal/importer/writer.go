@@ -10,31 +10,44 @@ import (
 	"github.com/crabstore/crabstore/sessions"
 )
 
-// sink is what takes chunks.
+// sink is what takes chunks, between a begin and, unless one failed, an end.
 type sink interface {
+	begin(ctx context.Context) error
 	write(ctx context.Context, c *chunk) (*tally, error)
+	end(ctx context.Context) error
 }
 
 // storing is the sink that stores.
 type storing struct {
-	store kv.KVStorage
-	force bool
+	store  kv.KVStorage
+	force  bool
+	atomic bool
+	marked bool // that a chunk of a store without transactions may be half written
+}
+
+func newStoring(s kv.KVStorage, force bool) *storing {
+	return &storing{store: s, force: force, atomic: kv.Atomic(s)}
 }
 
 func (s *storing) write(ctx context.Context, c *chunk) (done *tally, err error) {
-	atomic := kv.Atomic(s.store)
+	if err := s.mark(ctx); err != nil {
+		return nil, err
+	}
 	var w *writer
 	err = sessions.Update(ctx, s.store, func(b *sessions.Batch) error {
 		w = newWriter(ctx, b, s.force)
-		if err := w.chunk(c); err != nil || !atomic {
+		if err := w.chunk(c); err != nil || !s.atomic {
 			return err
 		}
 		return w.remember(b.Store())
 	})
-	if err == nil && !atomic {
+	if err == nil && !s.atomic {
 		err = kv.Update(ctx, s.store, w.remember)
 	}
-	return w.tally, err
+	if err != nil {
+		return nil, err
+	}
+	return w.tally, nil
 }
 
 // writer writes one chunk into a batch.
@@ -45,14 +58,14 @@ type writer struct {
 	force   bool
 	tally   *tally
 	records map[string]*source // by name
-	noted   map[[2]string]bool // handle and source that are known to belong together
+	noted   map[string]*note   // by handle
 	seen    map[string]bool    // of planning: keys of messages of chunks before; else nil
 }
 
 func newWriter(ctx context.Context, b *sessions.Batch, force bool) *writer {
 	return &writer{
 		ctx: ctx, batch: b, tx: b.Store(), force: force, tally: newTally(),
-		records: map[string]*source{}, noted: map[[2]string]bool{},
+		records: map[string]*source{}, noted: map[string]*note{},
 	}
 }
 
@@ -109,8 +122,24 @@ func (w *writer) record(u *unit) (*source, error) {
 	return rec, nil
 }
 
-// remember writes how far the sources were read.
+// note is what is to be remembered of a session.
+type note struct {
+	imported
+	changed bool
+}
+
+// remember writes how far the sources were read and which sessions are in them.
+// Where there are no transactions that comes last: a session that is remembered and
+// is not there was deleted.
 func (w *writer) remember(tx kv.KVStorage) error {
+	for handle, n := range w.noted {
+		if !n.changed {
+			continue
+		}
+		if err := kv.Store(w.ctx, tx, kv.Config, importedKey(tx, handle), n.imported); err != nil {
+			return err
+		}
+	}
 	for name, rec := range w.records {
 		if err := kv.Store(w.ctx, tx, kv.Config, sourceKey(tx, name), rec); err != nil {
 			return err
