@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/crabstore/crabstore/internal/indexes"
 	"github.com/crabstore/crabstore/kv"
 )
 
@@ -164,10 +163,10 @@ func Reindex(ctx context.Context, s kv.KVStorage) error {
 	})
 }
 
-// Check compares the names of the index with the agents and returns a sentence for
-// everything that is amiss, which Reindex puts right. It changes nothing.
-func Check(ctx context.Context, s kv.KVStorage) ([]string, error) {
-	return indexes.Check(ctx, s, Reindex)
+// Check compares the names of the index with the agents and returns all that is
+// amiss, which Reindex puts right. It changes nothing.
+func Check(ctx context.Context, s kv.KVStorage) ([]kv.Difference, error) {
+	return kv.Differences(ctx, s, func(tx kv.KVStorage) error { return Reindex(ctx, tx) })
 }
 
 // now is the present in UTC, without the monotonic reading that no store keeps.

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/crabstore/crabstore/internal/brittle"
 	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/kv/kvtest/brittle"
 	"github.com/crabstore/crabstore/kv/memkv"
 )
 

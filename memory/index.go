@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crabstore/crabstore/internal/indexes"
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/textsearch"
 )
@@ -117,10 +116,10 @@ func Reindex(ctx context.Context, s kv.KVStorage) error {
 	})
 }
 
-// Check compares aliases and the text index with the entries and returns a sentence
-// for everything that is amiss, which Reindex puts right. It changes nothing.
-func Check(ctx context.Context, s kv.KVStorage) ([]string, error) {
-	return indexes.Check(ctx, s, Reindex)
+// Check compares aliases and the text index with the entries and returns all that
+// is amiss, which Reindex puts right. It changes nothing.
+func Check(ctx context.Context, s kv.KVStorage) ([]kv.Difference, error) {
+	return kv.Differences(ctx, s, func(tx kv.KVStorage) error { return Reindex(ctx, tx) })
 }
 
 // dropIndexes deletes all that Reindex writes, whatever state it is in: it reads

@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -144,25 +143,14 @@ func (c *checker) marker(meta *Meta) error {
 // compare does something above the store, and finds a fault wherever that would
 // change it: whatever makes an index anew finds nothing to change in a good one.
 func (c *checker) compare(handle string, anew func(*Batch) error) error {
-	above := kv.NewOverlay(c.s)
-	defer above.Close()
-	if err := update(c.ctx, above, c.ranking, anew); err != nil {
+	differences, err := kv.Differences(c.ctx, c.s, func(tx kv.KVStorage) error {
+		return update(c.ctx, tx, c.ranking, anew)
+	})
+	if err != nil {
 		return err
 	}
-	for _, change := range above.Changes() {
-		stored, err := c.s.Get(c.ctx, change.Column, change.Key)
-		switch {
-		case errors.Is(err, kv.ErrNotFound):
-			if !change.Delete {
-				c.fault(handle, "missing in column %s: %s", change.Column, change.Key)
-			}
-		case err != nil:
-			return err
-		case change.Delete:
-			c.fault(handle, "too much in column %s: %s", change.Column, change.Key)
-		case !bytes.Equal(stored, change.Value):
-			c.fault(handle, "not as the content says in column %s: %s", change.Column, change.Key)
-		}
+	for _, d := range differences {
+		c.fault(handle, "%s", d)
 	}
 	return nil
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crabstore/crabstore/internal/brittle"
 	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/kv/kvtest/brittle"
 	"github.com/crabstore/crabstore/kv/memkv"
 	"github.com/crabstore/crabstore/sessions"
 	"github.com/crabstore/crabstore/textsearch"
@@ -101,7 +101,7 @@ var damages = []struct {
 	}},
 	{name: "the statistics are gone", want: "stats", wide: true, damage: func(d damaged) { d.remove(kv.Text, "idx", "text", "sess", "stats") }},
 	{name: "a session that is not there is indexed", want: "too much in column text", wide: true, damage: func(d damaged) { d.index("c/title", "x") }},
-	{name: "not listed", want: "missing in column session: local/idx/sess/ag/by", damage: func(d damaged) {
+	{name: "not listed", want: "missing in column session: \"local/idx/sess/ag/by", damage: func(d damaged) {
 		d.remove(kv.Session, "idx", "sess", "ag", "by", created, "a")
 	}},
 	{name: "listed as another", want: "not as the content says in column session", damage: func(d damaged) {
@@ -113,10 +113,10 @@ var damages = []struct {
 	{name: "listed and not there", want: "too much in column session", wide: true, damage: func(d damaged) {
 		d.put(kv.Session, "c", "idx", "sess", "ag", "by", created, "c")
 	}},
-	{name: "a message is gone", want: "not as the content says in column session: local/session/a/meta", damage: func(d damaged) {
+	{name: "a message is gone", want: "not as the content says in column session: \"local/session/a/meta", damage: func(d damaged) {
 		d.remove(kv.Session, "session", "a", "msg", "000000000001")
 	}},
-	{name: "a message without usage is gone", want: "not as the content says in column session: local/session/a/meta", damage: func(d damaged) {
+	{name: "a message without usage is gone", want: "not as the content says in column session: \"local/session/a/meta", damage: func(d damaged) {
 		d.remove(kv.Session, "session", "a", "msg", "000000000002")
 	}},
 	{name: "a message is damaged", want: "corrupt", lost: true, damage: func(d damaged) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crabstore/crabstore/internal/brittle"
 	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/kv/kvtest/brittle"
 	"github.com/crabstore/crabstore/kv/memkv"
 	"github.com/crabstore/crabstore/sessions"
 	"github.com/crabstore/crabstore/textsearch"

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/crabstore/crabstore/internal/indexes"
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/textsearch"
 )
@@ -53,10 +52,10 @@ func Reindex(ctx context.Context, s kv.KVStorage) error {
 	})
 }
 
-// Check compares the text index with the summaries and returns a sentence for
-// everything that is amiss, which Reindex puts right. It changes nothing.
-func Check(ctx context.Context, s kv.KVStorage) ([]string, error) {
-	return indexes.Check(ctx, s, Reindex)
+// Check compares the text index with the summaries and returns all that is
+// amiss, which Reindex puts right. It changes nothing.
+func Check(ctx context.Context, s kv.KVStorage) ([]kv.Difference, error) {
+	return kv.Differences(ctx, s, func(tx kv.KVStorage) error { return Reindex(ctx, tx) })
 }
 
 // dropIndex deletes the text index, whatever state it is in: it reads none of it.

@@ -1,13 +1,15 @@
-package indexes
+package kv_test
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
-	"github.com/crabstore/crabstore/internal/brittle"
 	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/kv/kvtest/brittle"
 	"github.com/crabstore/crabstore/kv/memkv"
 )
 
@@ -44,37 +46,37 @@ func filled(s kv.KVStorage) error {
 	return nil
 }
 
-func TestCheck(t *testing.T) {
+func TestDifferences(t *testing.T) {
 	ctx, s := context.Background(), memkv.New()
 	if err := filled(s); err != nil {
 		t.Fatal(err)
 	}
 	before := brittle.Dump(t, s)
-	got, err := Check(ctx, s, reindex)
-	want := []string{
-		`memory "i/c" is in the index with another value than it should have`,
-		`memory "i/d" is missing in the index`,
-		`memory "i/e" is in the index and belongs to nothing`,
-	}
-	if slices.Sort(got); err != nil || !slices.Equal(got, want) {
-		t.Errorf("Check = %q, %v; want %q", got, err, want)
+	got, err := kv.Differences(ctx, s, func(tx kv.KVStorage) error { return reindex(ctx, tx) })
+	slices.SortFunc(got, func(a, b kv.Difference) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	want := `[not as the content says in column memory: "i/c" missing in column memory: "i/d" too much in column memory: "i/e"]`
+	if err != nil || fmt.Sprint(got) != want {
+		t.Errorf("got %v, %v; want %s", got, err, want)
 	}
 	if after := brittle.Dump(t, s); after != before {
-		t.Errorf("Check changed the store to\n%s", after)
+		t.Errorf("Differences changed the store to\n%s", after)
 	}
 	if err := reindex(ctx, s); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Check(ctx, s, reindex); err != nil || got != nil {
-		t.Errorf("Check after reindexing = %q, %v", got, err)
+	if got, err := kv.Differences(ctx, s, func(tx kv.KVStorage) error { return reindex(ctx, tx) }); err != nil || got != nil {
+		t.Errorf("after reindexing: %v, %v", got, err)
 	}
 }
 
-func TestCheckReturnsErrors(t *testing.T) {
-	op := func(s kv.KVStorage) error { _, err := Check(context.Background(), s, reindex); return err }
+func TestDifferencesReturnsErrors(t *testing.T) {
+	op := func(s kv.KVStorage) error {
+		_, err := kv.Differences(context.Background(), s, func(tx kv.KVStorage) error { return reindex(context.Background(), tx) })
+		return err
+	}
 	brittle.Each(t, filled, op, func(*testing.T, kv.KVStorage) {})
 	stop := errors.New("stop")
-	if _, err := Check(context.Background(), memkv.New(), func(context.Context, kv.KVStorage) error { return stop }); !errors.Is(err, stop) {
+	if _, err := kv.Differences(context.Background(), memkv.New(), func(kv.KVStorage) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("got %v", err)
 	}
 }
