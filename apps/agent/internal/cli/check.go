@@ -11,6 +11,7 @@ import (
 	"github.com/crabstore/crabstore/apps/agent/internal/console"
 	"github.com/crabstore/crabstore/apps/agent/internal/importer"
 	"github.com/crabstore/crabstore/crabdb"
+	"github.com/crabstore/crabstore/harnesses"
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/kv/crabkv"
 	"github.com/crabstore/crabstore/memory"
@@ -101,7 +102,30 @@ func (a *app) checkAll(ctx context.Context, s *crabkv.Store, tell func(fault) er
 			return err
 		}
 	}
-	return nil
+	return checkOthers(ctx, s, tell)
+}
+
+// checkOthers tells of the faults in what is no session.
+func checkOthers(ctx context.Context, s kv.KVStorage, tell func(fault) error) error {
+	for _, of := range []struct {
+		where string
+		check func(context.Context, kv.KVStorage) ([]kv.Difference, error)
+	}{{"memories", memory.Check}, {"skills", skills.Check}, {"agents", agents.Check}} {
+		differences, err := of.check(ctx, s)
+		if err != nil {
+			return err
+		}
+		for _, d := range differences {
+			if err := tell(fault{Where: of.where, What: d.String()}); err != nil {
+				return err
+			}
+		}
+	}
+	images, err := harnesses.Check(ctx, s)
+	for _, what := range images {
+		err = errors.Join(err, tell(fault{Where: "harnesses", What: what}))
+	}
+	return err
 }
 
 func (a *app) storeReindex() *cobra.Command {
