@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -126,7 +127,13 @@ const (
 
 // head returns the first bytes of a text, without half a character at the end.
 func head(text string, n int) string {
-	return strings.ToValidUTF8(text[:min(len(text), n)], "")
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
 }
 
 // nameOf makes a name of the first words of a text.

@@ -39,14 +39,25 @@ func (p *Printer) Indent(indent, s string) string {
 func wrap(line string, room int) string {
 	rest := strings.TrimLeft(line, " \t")
 	indent := strings.ReplaceAll(line[:len(line)-len(rest)], "\t", "    ")
-	if room -= len(indent); room < narrow {
-		return text.WrapHard(line, room+len(indent))
+	rest = strings.ReplaceAll(rest, "\t", "    ")
+	room -= len(indent)
+	if room < narrow || strings.Contains(rest, "  ") {
+		return breakAnywhere(indent+rest, room+len(indent))
 	}
-	broken := text.WrapSoft
-	if strings.Contains(rest, "  ") || strings.Contains(rest, "\t") {
-		broken = text.WrapHard
+	return indent + strings.ReplaceAll(text.WrapSoft(rest, room), "\n", "\n"+indent)
+}
+
+// breakAnywhere breaks a line where the terminal would.
+func breakAnywhere(line string, room int) string {
+	var parts []string
+	for Cells(line) > room {
+		part := text.Trim(line, room)
+		if part == "" || len(part) >= len(line) {
+			break
+		}
+		parts, line = append(parts, part), line[len(part):]
 	}
-	return indent + strings.ReplaceAll(broken(rest, room), "\n", "\n"+indent)
+	return strings.Join(append(parts, line), "\n")
 }
 
 // narrow is how few columns are not worth an indentation.

@@ -72,7 +72,7 @@ func (p *Printer) fit(t *Table) {
 	if p.width == 0 {
 		return
 	}
-	room, flex := p.width, -1
+	room, flex := p.width-len(gap)*(len(t.Columns)-1), -1
 	for i, c := range t.Columns {
 		if c.Flex {
 			flex = i
@@ -82,15 +82,12 @@ func (p *Printer) fit(t *Table) {
 		for _, r := range t.Rows {
 			widest = max(widest, Cells(r[i]))
 		}
-		room -= widest + len(gap)
+		room -= widest
 	}
 	if flex < 0 {
 		return
 	}
-	if flex == len(t.Columns)-1 {
-		room += len(gap)
-	}
 	for _, r := range t.Rows {
-		r[flex] = Cut(r[flex], max(room-len(gap), least))
+		r[flex] = Cut(r[flex], max(room, least))
 	}
 }

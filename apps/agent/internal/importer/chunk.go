@@ -5,7 +5,7 @@ import "github.com/crabstore/crabstore/apps/agent/internal/transcripts"
 // The size at which a chunk is committed. Larger ones amortize better what each
 // word of the text index costs, and hold more in memory and in one commit.
 const (
-	chunkMessages = 2000
+	chunkMessages = 4000
 	chunkBytes    = 4 << 20 // of text and images
 )
 

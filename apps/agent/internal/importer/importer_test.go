@@ -307,14 +307,15 @@ func TestDeletedSessionStaysDeleted(t *testing.T) {
 func TestDeletedBehindTheIndex(t *testing.T) {
 	ctx := context.Background()
 	f := newFixture(t)
-	f.put("a.jsonl", claude("s1", id(1), "", "one")+claude("s1", id(2), "", "two"))
+	one, two, three := claude("s1", id(1), "", "one"), claude("s1", id(2), "", "two"), claude("s1", id(3), "", "three")
+	f.put("a.jsonl", one+two+three)
 	f.run(Options{})
 	if err := sessions.Delete(ctx, f.store, handle("s1")); err != nil {
 		t.Fatal(err)
 	}
-	f.put("a.jsonl", claude("s1", id(2), "", "two")+claude("s1", id(1), "", "one"))
-	f.wantMessages(f.run(Options{Force: true}), Counts{New: 2})
-	f.wantTexts("s1", "two", "one")
+	f.put("a.jsonl", two+three+one)
+	f.wantMessages(f.run(Options{Force: true}), Counts{New: 3})
+	f.wantTexts("s1", "two", "three", "one")
 
 	f.put("a.jsonl", "")
 	if err := sessions.Delete(ctx, f.store, handle("s1")); err != nil {
@@ -385,7 +386,7 @@ func TestF03_DamagedLineIsReported(t *testing.T) {
 func TestDryRunWritesNothing(t *testing.T) {
 	f := newFixture(t)
 	newCorpus(7).write(t, f.dir, 200, 40)
-	plan := f.run(Options{DryRun: true})
+	plan := f.run(Options{DryRun: true, chunk: 20})
 	if n := len(content(t, f.store)); n != 0 {
 		t.Fatalf("a dry run wrote %d keys", n)
 	}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"a", "", 1}, {"", "abc", 3}, {"limt", "limit", 1}, {"kitten", "sitting", 3}, {"since", "until", 5}} {
+		if got := distance(c.a, c.b); got != c.want {
+			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestTime(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local)
+	a := &app{sys: System{Now: func() time.Time { return now }}}
+	for given, want := range map[string]time.Time{
+		"":                     {},
+		"7d":                   now.AddDate(0, 0, -7),
+		"2w":                   now.AddDate(0, 0, -14),
+		"12h":                  now.Add(-12 * time.Hour),
+		"90m":                  now.Add(-90 * time.Minute),
+		"2026-01-31":           time.Date(2026, 1, 31, 0, 0, 0, 0, time.Local),
+		"2026-01-31T15:04":     time.Date(2026, 1, 31, 15, 4, 0, 0, time.Local),
+		"2026-01-31 15:04":     time.Date(2026, 1, 31, 15, 4, 0, 0, time.Local),
+		"2026-01-31T15:04:05Z": time.Date(2026, 1, 31, 15, 4, 5, 0, time.UTC),
+	} {
+		if got, err := a.time("since", given, false); err != nil || !got.Equal(want) {
+			t.Errorf("%q: %v, %v, want %v", given, got, err, want)
+		}
+	}
+	if got, err := a.time("until", "2026-01-31", true); err != nil || !got.Equal(time.Date(2026, 2, 1, 0, 0, 0, 0, time.Local)) {
+		t.Errorf("until a day: %v, %v, want its end", got, err)
+	}
+	for _, given := range []string{"yesterday", "-3d", "3", "1.5d", "2026-13-01", "d", " 7d"} {
+		if got, err := a.time("since", given, false); exitCode(err) != exitUsage {
+			t.Errorf("%q: %v, %v, want a matter of usage", given, got, err)
+		}
+	}
+}
+
+func TestNameOf(t *testing.T) {
+	for text, want := range map[string]string{
+		"The staging DB is reset every Monday at six": "the-staging-db-is-reset-every",
+		"… !?":                   "note",
+		"山田さん、明日":                "山田さん-明日",
+		"a/b\x00c":               "a-b-c",
+		strings.Repeat("x", 100): "note",
+		"é\xff" + "f":            "é-f",
+	} {
+		if got := nameOf(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A file that could not be written whole leaves what was there, and nothing beside.
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	hello := func(w io.Writer) error { _, err := w.Write([]byte("hello")); return err }
+	broken := errors.New("broken")
+	half := func(w io.Writer) error { w.Write([]byte("half")); return broken }
+
+	if err := writeFile(path, true, half); !errors.Is(err, broken) {
+		t.Errorf("half: %v", err)
+	}
+	if err := writeFile(path, true, hello); err != nil {
+		t.Error(err)
+	}
+	if err := writeFile(path, true, hello); !errors.Is(err, errExists) {
+		t.Errorf("over a file: %v", err)
+	}
+	if err := writeFile(path, false, half); !errors.Is(err, broken) {
+		t.Errorf("half, over a file: %v", err)
+	}
+	if data, err := os.ReadFile(path); err != nil || string(data) != "hello" {
+		t.Errorf("it holds %q, %v", data, err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("f", link); err != nil {
+		t.Skip(err)
+	}
+	if err := writeFile(link, false, func(w io.Writer) error { _, err := w.Write([]byte("new")); return err }); err != nil {
+		t.Error(err)
+	}
+	if data, err := os.ReadFile(path); err != nil || string(data) != "new" {
+		t.Errorf("through a link: %q, %v", data, err)
+	}
+	if target, err := os.Readlink(link); err != nil || target != "f" {
+		t.Errorf("the link leads to %q, %v", target, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("in the folder: %v, %v", left, err)
+	}
+}
