@@ -50,6 +50,8 @@ func TestF03_DamagedLines(t *testing.T) {
 		{"half a record, then a whole one", half + userLine(90, "whole"), []string{"whole"}, []string{"damaged record, followed by a whole one: "}, []int{0}},
 		{"half a record with nested ones, then two whole ones", userLine(90, "lost")[:150] + userLine(91, "whole") + userLine(92, "too"),
 			[]string{"whole", "too"}, []string{"damaged record, followed by a whole one: "}, []int{0}},
+		{"half a record with many nested ones, then a whole one", `{"type":"x","a":[` + strings.Repeat(`{"b":1},`, 100) + `{"c":"cut` + userLine(91, "whole"),
+			[]string{"whole"}, []string{"damaged record, followed by a whole one: "}, []int{0}},
 		{"half after a colon, then a whole one", `{"type":"user","message":` + userLine(91, "whole"), []string{"whole"}, []string{"damaged record, followed by a whole one: "}, []int{0}},
 		{"the end of a record", `er","message":{"content":"x"}}`, nil, []string{"damaged record: "}, []int{0}},
 		{"control character", strings.Replace(userLine(90, "a-b"), "-", "\x01", 1), nil, []string{"damaged record: "}, []int{0}},
@@ -384,4 +386,55 @@ func TestMessagesWithoutAnyID(t *testing.T) {
 	}
 	equal(t, "messages", len(l.messages), 3)
 	equal(t, "sessions", len(l.sessions), 1)
+}
+
+// A summary of no message in the file is the title of the session that the file begins with, when
+// it is the only one, and of none that it goes on with.
+func TestLooseSummary(t *testing.T) {
+	summary := func(text string) string {
+		return fmt.Sprintf(`{"type":"summary","summary":%q,"leafUuid":"elsewhere"}`+"\n", text)
+	}
+	second := strings.Replace(userLine(2, "y"), `"sessionId":"s"`, `"sessionId":"s2"`, 1) + "\n"
+	l := mustRead(t, write(t, "s.jsonl", summary("T")+userLine(1, "x")+"\n"+second))
+	equal(t, "titles", []string{l.sessions["s"].Title, l.sessions["s2"].Title}, []string{"T", ""})
+	l = mustRead(t, write(t, "s.jsonl", summary("T")+userLine(1, "x")+"\n"+summary("U")))
+	equal(t, "title", l.sessions["s"].Title, "")
+}
+
+// The limit of a document is that of one record, not of all.
+func TestDocumentLimit(t *testing.T) {
+	turn := func(size int) string {
+		return `{"type":"user","session_id":"s","message":{"content":"` + strings.Repeat("x", size) + `"}}`
+	}
+	const limit = 128 << 10
+	src := write(t, "s.json", "["+strings.Repeat(turn(limit/2)+",", 20)+turn(1)+"]")
+	l := newLibrary()
+	if err := l.read(t, src, Options{MaxLine: limit}); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "messages", len(l.messages), 21)
+	src = write(t, "s.json", "["+turn(1)+","+turn(4*limit)+","+turn(1)+"]")
+	l = newLibrary()
+	if err := l.read(t, src, Options{MaxLine: limit}); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "longer than") {
+		t.Errorf("got %v, want ErrDamaged that tells the limit", err)
+	}
+	equal(t, "messages", len(l.messages), 1)
+}
+
+func TestIDs(t *testing.T) {
+	for id, want := range map[string]bool{
+		"0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f": true, "0A1B2C3D-4E5F-4061-8071-2A3B4C5D6E7F": true,
+		"msg_01FAAiz1WL3YF9nyoP4beao6": true, "call_AAAAAAAAAAAAAAAA": true,
+		"": false, "a": false, "u1": false, "msg_1": false, "msg_001": false, "_": false,
+		"0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7": false, "0a1b2c3d+4e5f-4061-8071-2a3b4c5d6e7f": false, "0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7g": false,
+		"msg_01FAAiz1WL3Y/../nyoP4beao6": false, "[trimmed for fixture]": false,
+	} {
+		equal(t, id, isGlobalID(id), want)
+	}
+}
+
+// A head that ends within the first message is enough.
+func TestSniffPartOfALine(t *testing.T) {
+	format, layout, _ := sniff([]byte(`{"parentUuid":null,"isSidechain":false,"message":{"content":"zzz`))
+	equal(t, "found", []any{format, layout}, []any{ClaudeCode, Lines})
 }

@@ -142,6 +142,44 @@ func TestF01_HalfLastLine(t *testing.T) {
 	equal(t, "skips", len(l.skips), 0)
 }
 
+// A writer that puts no newline behind a record, and goes on right behind it: nothing is lost,
+// nothing is twice, and lines are counted as the file has them.
+func TestF01_NoNewlineBetween(t *testing.T) {
+	reply := func(uuid int, text string) string {
+		return fmt.Sprintf(`{"type":"assistant","uuid":"00000000-0000-4000-8000-%012d","sessionId":"s","message":{"id":"msg_0000000000000001","content":[{"type":"text","text":%q}]}}`, uuid, text)
+	}
+	for what, c := range map[string]struct {
+		before string
+		skips  []string
+	}{
+		"whole at once": {"", nil},
+		"behind a hole": {"\xEF\xBB\xBF \x00", []string{"line 1 offset 4"}}, // such a line waits for its end
+	} {
+		t.Run(what, func(t *testing.T) {
+			src := Source{Path: filepath.Join(t.TempDir(), "s"), Format: ClaudeCode, Layout: Lines}
+			l, content := newLibrary(), c.before
+			for _, p := range []string{reply(1, "a"), reply(2, "b"), " " + reply(3, "c"), "\n" + reply(4, "d"), reply(5, "e") + "\n", "damaged\n"} {
+				content += p
+				if err := os.WriteFile(src.Path, []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if err := l.read(t, src, Options{}); err != nil {
+					t.Fatal(err)
+				}
+				l.cursor = stored(t, l.cursor)
+			}
+			equal(t, "texts", l.texts(), []string{"a", "b", "c", "d", "e"})
+			equal(t, "messages", len(l.messages), 1)
+			equal(t, "records", l.records, 5)
+			var skips []string
+			for _, s := range l.skips {
+				skips = append(skips, fmt.Sprintf("line %d offset %d", s.Line, s.Offset))
+			}
+			equal(t, "skips", skips, append(c.skips, fmt.Sprintf("line 3 offset %d", len(content)-8)))
+		})
+	}
+}
+
 func TestF01_TruncatedOrReplaced(t *testing.T) {
 	line := func(id int, text string) string {
 		return fmt.Sprintf(`{"type":"user","uuid":"00000000-0000-4000-8000-%012d","sessionId":"s","timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":%q}}`+"\n", id, text)
@@ -316,7 +354,8 @@ func TestUnchangedYieldsNothing(t *testing.T) {
 
 // A document that changed is read whole, and its messages may replace what was stored.
 func TestChangedDocument(t *testing.T) {
-	doc := `[{"id":"c","title":"T","mapping":{"m1":{"id":"m1","message":{"id":"m1","author":{"role":"user"},"content":{"parts":["one"]}}}}}]`
+	space := strings.Repeat(" ", 2*identity)
+	doc := `[{"id":"c","title":"T","mapping":{"m1":` + space + `{"id":"m1","message":{"id":"m1","author":{"role":"user"},"content":{"parts":["one"]}}}` + space + `}}]`
 	src := write(t, "c.json", doc)
 	l := mustRead(t, src)
 	doc = strings.Replace(doc, `"one"`, `"two"`, 1) // the same size

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"slices"
@@ -109,7 +110,7 @@ func (r *reading) restart() {
 // readWhole reads a source that cannot be read from its middle, unless it is as it was.
 func (r *reading) readWhole(unchanged bool) error {
 	if unchanged && r.from.Size > 0 {
-		return r.verdict()
+		return nil
 	}
 	if r.from.Size > 0 {
 		r.restart()
@@ -122,19 +123,19 @@ func (r *reading) readWhole(unchanged bool) error {
 
 // readLines reads lines from the cursor on.
 func (r *reading) readLines() error {
-	start := r.from.Offset
-	if len(r.from.Open) > 0 {
-		start = min(start, r.from.Open[0])
+	if err := r.resume(); err != nil {
+		return err
 	}
-	stream, err := r.file.stream(start)
+	stream, err := r.file.stream(r.from.Offset)
 	if err != nil {
 		return err
 	}
-	lr := newLineReader(stream, r.opts.MaxLine, start, r.from.Line)
-	if err := r.resume(lr); err != nil {
+	before, err := r.linesBefore()
+	if err != nil {
 		return err
 	}
-	r.began, r.taken, r.lines = lr.offset, lr.offset, lr.number
+	lr := newLineReader(stream, r.opts.MaxLine, r.from.Offset, before)
+	r.began, r.taken, r.lines = r.from.Offset, r.from.Offset, r.from.Line
 	for {
 		if err := r.ctx.Err(); err != nil {
 			return err
@@ -156,30 +157,61 @@ func (r *reading) readLines() error {
 	}
 }
 
+// linesBefore is how many lines end before the cursor: it may stand within one, behind a record
+// whose newline was not there yet.
+func (r *reading) linesBefore() (int64, error) {
+	if r.from.Offset == 0 || r.from.Line == 0 {
+		return r.from.Line, nil
+	}
+	last := make([]byte, 1)
+	if _, err := r.file.ReadAt(last, r.from.Offset-1); err != nil {
+		return 0, r.file.explain(err)
+	}
+	if last[0] != '\n' {
+		return r.from.Line - 1, nil
+	}
+	return r.from.Line, nil
+}
+
 // resume brings the assembler to where it was when the cursor was made: it reads the records of
 // the replies that were open once more, yielding nothing, and takes up the rest from the state.
-func (r *reading) resume(lr *lineReader) error {
+func (r *reading) resume() error {
 	if r.from.State == nil {
 		return nil
 	}
 	if err := r.asm.load(r.grammar, r.from.State); err != nil {
 		return fmt.Errorf("the cursor is not one of ours: %w", err)
 	}
-	r.asm.replaying = true
-	for lr.offset < r.from.Offset {
-		l, err := lr.next()
-		if err != nil {
-			return r.file.explain(err)
-		}
-		if _, open := slices.BinarySearch(r.from.Open, l.offset); open && !l.tooLong {
-			r.takeValues(l)
-		}
+	if err := r.replay(); err != nil {
+		return err
 	}
-	r.asm.replaying = false
 	r.asm.discard()
 	r.asm.records, r.asm.known = r.from.Records, r.from.Known
-	lr.number = r.from.Line
 	return r.asm.load(r.grammar, r.from.State)
+}
+
+// replay reads the records of the replies that are open.
+func (r *reading) replay() error {
+	open := r.from.Open
+	if len(open) == 0 {
+		return nil
+	}
+	stream, err := r.file.stream(open[0])
+	if err != nil {
+		return err
+	}
+	r.asm.replaying = true
+	lr := newLineReader(io.LimitReader(stream, r.from.Offset-open[0]), r.opts.MaxLine, open[0], 0)
+	for {
+		l, err := lr.next()
+		if i, _ := slices.BinarySearch(open, l.offset); i < len(open) && open[i] < l.offset+l.size && !l.tooLong {
+			r.takeValues(l)
+		}
+		if err != nil || !l.ended {
+			r.asm.replaying = false
+			return r.file.explain(err)
+		}
+	}
 }
 
 func (r *reading) takeLine(l line) {
@@ -226,6 +258,11 @@ func (r *reading) takeValues(l line) {
 }
 
 func (r *reading) take(rec record) error {
+	if r.asm.replaying {
+		if _, open := slices.BinarySearch(r.from.Open, rec.offset); !open {
+			return nil
+		}
+	}
 	r.asm.at = rec
 	known, err := r.grammar.take(r.asm, rec)
 	if err != nil {

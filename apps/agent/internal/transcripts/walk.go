@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Status is what Walk found a file to be.
@@ -33,6 +34,11 @@ type Finding struct {
 	Source Source // when Found
 	Reason string
 	Err    error
+
+	// Size and ModTime are those of the file, when Found: for a progress bar, and for a session
+	// that does not say when it was.
+	Size    int64
+	ModTime time.Time
 }
 
 // Walk finds the sources in files and below folders, in the order of paths and, within a folder,
@@ -66,7 +72,11 @@ func (w *walker) not(path, reason string) bool {
 }
 
 func (w *walker) found(path string, src Source) bool {
-	return w.yield(Finding{Path: path, Status: Found, Source: src})
+	info, err := os.Stat(path)
+	if err != nil {
+		return w.unreadable(path, err)
+	}
+	return w.yield(Finding{Path: path, Status: Found, Source: src, Size: info.Size(), ModTime: info.ModTime()})
 }
 
 // visit comes to a file or folder whose true path is not known yet.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -138,6 +139,17 @@ func TestWalkLinks(t *testing.T) {
 		}
 	}
 	equal(t, "found", n, 2)
+}
+
+func TestWalkTellsSizeAndTime(t *testing.T) {
+	src := write(t, "s.jsonl", userLine(1, "x")+"\n")
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	if err := os.Chtimes(src.Path, at, at); err != nil {
+		t.Fatal(err)
+	}
+	for f := range Walk(context.Background(), []string{src.Path}) {
+		equal(t, "size and time", []any{f.Size, f.ModTime.UTC()}, []any{len(userLine(1, "x")) + 1, at})
+	}
 }
 
 func TestWalkMissing(t *testing.T) {
