@@ -48,6 +48,7 @@ func TestSharedTranscripts(t *testing.T) {
 		t.Skip("no shared transcripts here")
 	}
 	sources, empty := 0, 0
+	ids := map[string]string{} // of messages: the file that has it
 	for f := range Walk(context.Background(), []string{sharedTranscripts}) {
 		name, err := filepath.Rel(sharedTranscripts, f.Path)
 		if err != nil {
@@ -57,7 +58,13 @@ func TestSharedTranscripts(t *testing.T) {
 		switch f.Status {
 		case Found:
 			sources++
-			readShared(t, name, f.Source)
+			for _, id := range readShared(t, name, f.Source).order {
+				key := string(f.Source.Format) + " " + id
+				if other, same := ids[key]; same { // no file here is a copy of another, so it would be lost
+					t.Errorf("%s and %s both have message %s", other, name, id)
+				}
+				ids[key] = name
+			}
 		case Empty:
 			empty++
 		default:
@@ -70,7 +77,7 @@ func TestSharedTranscripts(t *testing.T) {
 	equal(t, "empty", empty, 1)
 }
 
-func readShared(t *testing.T, name string, src Source) {
+func readShared(t *testing.T, name string, src Source) *library {
 	t.Helper()
 	l := newLibrary()
 	if err := l.read(t, src, Options{}); err != nil {
@@ -99,4 +106,5 @@ func readShared(t *testing.T, name string, src Source) {
 	for b, err := range Read(context.Background(), src, stored(t, l.cursor), Options{}) {
 		t.Errorf("%s: a second reading yields %d messages, %v", name, len(b.Messages), err)
 	}
+	return l
 }
