@@ -34,7 +34,7 @@ type Config struct {
 }
 
 // defaultPatience is far above what any call of the suite takes on a busy machine.
-const defaultPatience = time.Minute
+const defaultPatience = 3 * time.Minute
 
 // Run tests that the store keeps every promise of kv. The tests run one after the
 // other; the one about goroutines counts those of the whole process, so other

@@ -86,7 +86,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	set := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { set[f.Name] = true })
-	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.checks": "2000", "rapid.shrinktime": "1s"} {
+	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.checks": "500", "rapid.shrinktime": "1s"} {
 		if set[name] {
 			continue
 		}
