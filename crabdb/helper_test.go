@@ -17,6 +17,13 @@ import (
 	"github.com/crabstore/crabstore/crabdb/internal/vfs/memfs"
 )
 
+// tester is what the helpers need of a test, so that rapid's can be one.
+type tester interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // ctx is for calls that nobody cancels.
 var ctx = context.Background()
 
@@ -73,14 +80,14 @@ func mustClose(t testing.TB, db *DB) {
 	must(t, db.Close())
 }
 
-func must(t testing.TB, err error) {
+func must(t tester, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func wantError(t testing.TB, err, want error) {
+func wantError(t tester, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Fatalf("the error is %v, want %v", err, want)
@@ -88,7 +95,7 @@ func wantError(t testing.TB, err, want error) {
 }
 
 // wantText wants an error to say something.
-func wantText(t testing.TB, err error, parts ...string) {
+func wantText(t tester, err error, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if err == nil || !strings.Contains(err.Error(), part) {
@@ -148,7 +155,7 @@ type id struct {
 type content map[id]string
 
 // contentOf reads a store by scanning, and again key by key.
-func contentOf(t testing.TB, db *DB) content {
+func contentOf(t tester, db *DB) content {
 	t.Helper()
 	got, err := readContent(db)
 	must(t, err)
@@ -189,7 +196,7 @@ func (c content) String() string {
 	return fmt.Sprintf("%d keys: %s", len(c), strings.Join(lines, ", "))
 }
 
-func wantContent(t testing.TB, db *DB, want content) {
+func wantContent(t tester, db *DB, want content) {
 	t.Helper()
 	if got := contentOf(t, db); !got.equal(want) {
 		t.Fatalf("the store holds %v\nwant %v", got, want)
@@ -206,14 +213,14 @@ func keys(words ...string) content {
 	return c
 }
 
-func stats(t testing.TB, db *DB) Stats {
+func stats(t tester, db *DB) Stats {
 	t.Helper()
 	st, err := db.Stats(ctx)
 	must(t, err)
 	return st
 }
 
-func mustCheck(t testing.TB, db *DB) []Fault {
+func mustCheck(t tester, db *DB) []Fault {
 	t.Helper()
 	faults, err := db.Check(ctx)
 	must(t, err)
@@ -221,7 +228,7 @@ func mustCheck(t testing.TB, db *DB) []Fault {
 }
 
 // wantSound wants a store without faults, whose numbers are right.
-func wantSound(t testing.TB, db *DB) {
+func wantSound(t tester, db *DB) {
 	t.Helper()
 	if faults := mustCheck(t, db); len(faults) > 0 {
 		t.Fatalf("faults: %v", faults)
@@ -231,7 +238,7 @@ func wantSound(t testing.TB, db *DB) {
 
 // wantSoundIndex wants every key of the index to lead to its record, and their sizes
 // to be what the store counts as live.
-func wantSoundIndex(t testing.TB, db *DB) {
+func wantSoundIndex(t tester, db *DB) {
 	t.Helper()
 	s, err := db.acquire(ctx)
 	must(t, err)
@@ -249,7 +256,7 @@ func wantSoundIndex(t testing.TB, db *DB) {
 }
 
 // in runs a transaction.
-func in(t testing.TB, db *DB, fn func(tx *Tx)) {
+func in(t tester, db *DB, fn func(tx *Tx)) {
 	t.Helper()
 	must(t, db.Update(ctx, func(tx *Tx) error { fn(tx); return nil }))
 }
@@ -267,7 +274,7 @@ func writeFile(t testing.TB, path string, data []byte) {
 }
 
 // inMemory returns a file system that holds one store file.
-func inMemory(t testing.TB, data []byte) *memfs.FS {
+func inMemory(t tester, data []byte) *memfs.FS {
 	t.Helper()
 	m := memfs.New()
 	f, err := m.OpenFile(memPath, os.O_RDWR|os.O_CREATE, 0o600)
@@ -278,7 +285,7 @@ func inMemory(t testing.TB, data []byte) *memfs.FS {
 }
 
 // bytesIn returns the store file of a file system in memory.
-func bytesIn(t testing.TB, m vfs.FS) []byte {
+func bytesIn(t tester, m vfs.FS) []byte {
 	t.Helper()
 	f, err := m.OpenFile(memPath, os.O_RDONLY, 0)
 	must(t, err)
@@ -370,7 +377,7 @@ func files(t testing.TB, dir string) []string {
 }
 
 // setBytes replaces the bytes of the store file in a file system, in place.
-func setBytes(t testing.TB, m vfs.FS, data []byte) {
+func setBytes(t tester, m vfs.FS, data []byte) {
 	t.Helper()
 	f, err := m.OpenFile(memPath, os.O_RDWR, 0)
 	must(t, err)
@@ -380,7 +387,7 @@ func setBytes(t testing.TB, m vfs.FS, data []byte) {
 
 // siblings returns which files, of those that a store may have beside it, a file
 // system in memory has.
-func siblings(t testing.TB, m vfs.FS) []string {
+func siblings(t tester, m vfs.FS) []string {
 	t.Helper()
 	entries, err := m.ReadDir(filepath.Dir(memPath))
 	must(t, err)

@@ -171,6 +171,10 @@ func (l layout) shape(r record) fault {
 	return ""
 }
 
+// meant tells whether bytes with a fault have a checksum that fits: then they were
+// written so, and no crash tore them.
+func (l layout) meant(bad fault) bool { return l.sealed && (bad == unknownOp || bad == badShape) }
+
 // eachInBatch calls fn with the parts of a batch that stands at offset, and the
 // offset of each. It tells whether they are as many and as long as they should be.
 func (l layout) eachInBatch(batch record, offset int64, fn func(part record, offset int64)) bool {

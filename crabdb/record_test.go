@@ -106,6 +106,13 @@ func TestRecordsThatWereMeantAreNotCutOff(t *testing.T) {
 			}
 		})
 	}
+	// So it is where the header names it as a snapshot.
+	unknown := sealedRecord(at, 4, 0, "", "a snapshot of another kind")
+	data := named(concat(make([]byte, headerSize), unknown), true, at, int64(len(unknown)))
+	_, m, err := openBytes(t, data, quiet())
+	wantError(t, err, ErrVersion)
+	wantBytes(t, m, data)
+
 	db, _, err := openBytes(t, concat(header{sealed: true}.encode(), batchRecord(at, 2, part, second), batchRecord(at+len(batchRecord(at, 2, part, second)), 0)), quiet())
 	must(t, err)
 	wantContent(t, db, content{})

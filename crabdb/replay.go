@@ -176,43 +176,60 @@ func (l *loader) replay() error {
 // step applies what stands at l.upTo and moves on behind it, or says why it is
 // nothing that can.
 func (l *loader) step() (fault, error) {
-	if !l.log.sealed {
-		switch n, err := l.matchPlainSnapshot(l.upTo); {
-		case err != nil:
-			return "", err
-		case n < 0:
-			return cutSnapshot, nil
-		case n > 0:
-			l.upTo += n
-			return "", nil
-		}
+	n, bad, err := l.snapshotHere()
+	if n > 0 || bad != "" || err != nil {
+		l.upTo += n
+		return bad, err
 	}
-	r, bad, err := l.walker.next(l.upTo)
-	if err != nil {
-		return "", err
+	r, bad, err := l.next(l.upTo)
+	if err != nil || bad != "" {
+		return bad, err
 	}
-	if bad == "" && !l.apply(r, l.upTo) {
-		bad = badShape
+	if !l.apply(r, l.upTo) {
+		return badShape, nil
 	}
-	switch {
-	case bad == "":
-		l.upTo += int64(r.size)
-		l.recovery.Replayed++
-	case l.atNamedSnapshot():
-		l.upTo += l.head.indexLen
-		l.skipped = true
-	default:
-		return bad, nil
-	}
+	l.upTo += int64(r.size)
+	l.recovery.Replayed++
 	return "", nil
 }
 
-// atNamedSnapshot tells whether the bytes at l.upTo, which are no record, are where
-// the header names a snapshot that is not to be trusted: one that was damaged, and
-// is passed over. Where a record stands after all the header is that of another
-// state of the file.
-func (l *loader) atNamedSnapshot() bool {
-	return l.upTo == l.head.indexAt && !l.recovery.Snapshot && !l.head.damaged && l.head.watermark() <= l.size
+// snapshotHere returns the length of the snapshot at l.upTo that is no record: in a
+// plain file any, and in either the one that the header names, if it is damaged.
+func (l *loader) snapshotHere() (int64, fault, error) {
+	if !l.log.sealed {
+		switch n, err := l.matchPlainSnapshot(l.upTo); {
+		case n < 0:
+			return 0, cutSnapshot, err
+		case n > 0 || err != nil:
+			return n, "", err
+		}
+	}
+	if l.upTo != l.head.indexAt || l.recovery.Snapshot || l.head.damaged || l.head.watermark() > l.size {
+		return 0, "", nil
+	}
+	remains, err := l.remainsHere()
+	if !remains || err != nil {
+		return 0, "", err
+	}
+	l.skipped = true
+	return l.head.indexLen, "", nil
+}
+
+// remainsHere tells whether the place that the header names, where no snapshot is
+// that could be used, has the remains of one. Where a record stands, the header is
+// that of another state of the file. In a plain file remains may be a record by luck;
+// then none follows it, and one does follow the snapshot.
+func (l *loader) remainsHere() (bool, error) {
+	_, bad, err := l.next(l.upTo)
+	if bad != "" || err != nil || l.log.sealed {
+		return bad != "" && !l.log.meant(bad), err
+	}
+	_, chain, err := l.recordInChain(l.upTo)
+	if chain || err != nil || l.head.watermark() == l.size {
+		return false, err
+	}
+	_, bad, err = l.next(l.head.watermark())
+	return bad == "", err
 }
 
 // interrupted looks, now and then, whether who waits for the load still does.
@@ -240,9 +257,9 @@ func (l *loader) stop(bad fault) (bool, error) {
 			l.upTo = next
 		}
 		return false, err
-	case l.log.sealed && bad == unknownOp: // its checksum fits, so it was meant
+	case l.log.meant(bad) && bad == unknownOp:
 		return true, fmt.Errorf("%w: %s has a record of an unknown operation at offset %d", ErrVersion, l.log.path, at)
-	case l.log.sealed && bad == badShape: // the same
+	case l.log.meant(bad):
 		return true, corrupt(l.log.path, at, "%s, and the checksum fits; open with Salvage to read what is left", bad)
 	case at < l.trusted:
 		return true, corrupt(l.log.path, at, "%s; restore a backup, or open with Salvage to read what is left", bad)

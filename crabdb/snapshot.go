@@ -154,15 +154,15 @@ func decodePlainSnapshot(b []byte, offset int64) (*packtree.Tree, error) {
 // it would be garbage, or, worse, a record by luck. It returns its length when it
 // is whole, and -1 when the file ends inside it.
 func (l *loader) matchPlainSnapshot(offset int64) (int64, error) {
-	if l.size-offset <= recordFrame {
+	switch {
+	case l.tree.Len() == 0:
+		return l.matchEmptySnapshot(offset)
+	case l.size-offset <= recordFrame:
 		return 0, nil // too little to tell a snapshot from a record, or a torn one, which is cut all the same
 	}
 	b, err := l.peek(offset, 4)
 	if err != nil || int64(binary.LittleEndian.Uint32(b)) != int64(l.tree.Len()) {
 		return 0, err
-	}
-	if l.tree.Len() == 0 {
-		return l.matchEmptySnapshot(offset)
 	}
 	at := offset + 4
 	var want []byte
@@ -181,25 +181,54 @@ func (l *loader) matchPlainSnapshot(offset int64) (int64, error) {
 	return at - offset, nil
 }
 
-// matchEmptySnapshot tells whether four zero bytes are the snapshot of an empty
-// index. A record of an empty key in column 0 begins so too; then it is the records
-// behind that tell.
+// matchEmptySnapshot returns the length of the snapshots of an empty index that
+// stand at an offset, each four zero bytes. A record of an empty key in column 0
+// begins so too, and any of column 0 with two. The records behind tell which it is,
+// as long as no key of column 0 is empty or begins with zeros; nothing tells those.
 func (l *loader) matchEmptySnapshot(offset int64) (int64, error) {
-	record, bad, err := l.next(offset)
-	if err != nil {
+	zeros, err := l.zeros(offset)
+	if zeros < 4 || err != nil {
 		return 0, err
 	}
-	if bad == "" {
-		end := offset + int64(record.size)
-		if end == l.size || end == l.head.indexAt {
-			return 0, nil
-		}
-		if _, bad, err = l.next(end); bad == "" || err != nil {
-			return 0, err
+	zeros -= zeros % 4
+	for n := zeros; n > 0; n -= 4 {
+		key, ok, err := l.recordInChain(offset + n)
+		if ok && key > 0 || err != nil {
+			return n, err
 		}
 	}
-	if _, bad, err = l.next(offset + 4); bad != "" || err != nil {
+	if _, ok, err := l.recordInChain(offset); ok || err != nil {
 		return 0, err
 	}
-	return 4, nil
+	for n := zeros; n > 0; n -= 4 {
+		_, bad, err := l.next(offset + n)
+		if bad == "" || offset+n == l.head.indexAt || err != nil {
+			return n, err
+		}
+	}
+	return 0, nil
+}
+
+// recordInChain tells whether a record stands at an offset, and behind it another,
+// or the snapshot that the header names, or nothing. It returns the length of its key.
+func (l *loader) recordInChain(offset int64) (key int, ok bool, err error) {
+	r, bad, err := l.next(offset)
+	if bad != "" || err != nil {
+		return 0, false, err
+	}
+	key = len(r.key)
+	end := offset + int64(r.size)
+	if end == l.size || end == l.head.indexAt {
+		return key, true, nil
+	}
+	_, bad, err = l.next(end)
+	return key, bad == "", err
+}
+
+// zeros returns how many zero bytes stand at an offset, of so many as the snapshots
+// of a store that stays empty may be.
+func (l *loader) zeros(offset int64) (int64, error) {
+	const most = 4 << 10
+	b, err := l.peek(offset, int(min(most, l.size-offset)))
+	return int64(len(b) - len(bytes.TrimLeft(b, "\x00"))), err
 }
