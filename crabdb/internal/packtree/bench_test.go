@@ -1,125 +1,157 @@
 package packtree
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"runtime"
 	"slices"
 	"testing"
 )
 
-// keySet is a set of keys for the benchmarks, in the order of insertion.
-type keySet struct {
-	name string
-	keys [][]byte
+// keyList is keys for the benchmarks, in the order of insertion. They lie behind
+// each other in one slice, so that in that order they cost no cache misses, nor
+// ever the garbage collector a walk: those are to be the tree's.
+type keyList struct {
+	name  string
+	bytes []byte
+	ends  []int
+}
+
+func (l *keyList) add(key []byte) {
+	l.bytes = append(l.bytes, key...)
+	l.ends = append(l.ends, len(l.bytes))
+}
+
+func (l *keyList) len() int { return len(l.ends) }
+
+// at returns key i; beyond the last it begins again.
+func (l *keyList) at(i int) []byte {
+	i %= len(l.ends)
+	start := 0
+	if i > 0 {
+		start = l.ends[i-1]
+	}
+	return l.bytes[start:l.ends[i]]
+}
+
+// inOrder returns the keys in the order of their indexes in order.
+func (l *keyList) inOrder(order []int) *keyList {
+	list := &keyList{name: l.name}
+	for _, i := range order {
+		list.add(l.at(i))
+	}
+	return list
+}
+
+func (l *keyList) shuffled() *keyList {
+	return l.inOrder(rand.New(rand.NewPCG(5, 6)).Perm(l.len()))
+}
+
+func (l *keyList) sorted() *keyList {
+	order := make([]int, l.len())
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return bytes.Compare(l.at(i), l.at(j)) })
+	return l.inOrder(order)
 }
 
 const (
 	benchKeys     = 1_000_000
 	benchSessions = 10_000
+	benchMessages = benchKeys / benchSessions
 )
 
-// sessionKeys returns keys local/session/{ulid}/msg/{idx:012}, a hundred to a
-// session, session by session or all sessions in turn.
-func sessionKeys(interleaved bool) keySet {
-	r := rand.New(rand.NewPCG(1, 2))
-	sessions := make([]string, benchSessions)
-	for i := range sessions {
-		sessions[i] = ulid(r, 1_700_000_000_000+uint64(i)*60_000)
+// keyLists makes the lists of all benchmarks, one after the other.
+func keyLists() iter.Seq[*keyList] {
+	return func(yield func(*keyList) bool) {
+		_ = yield(sequentialKeys()) &&
+			yield(interleavedKeys()) &&
+			yield(randomKeys("random16to40", benchKeys, 16, 40)) &&
+			yield(randomKeys("random1024", benchKeys/10, 1024, 1024))
 	}
-	set := keySet{name: "sequential"}
-	const messages = benchKeys / benchSessions
-	key := func(s, m int) []byte { return fmt.Appendf(nil, "local/session/%s/msg/%012d", sessions[s], m) }
-	if interleaved {
-		set.name = "interleaved"
-		for m := range messages {
-			for _, s := range r.Perm(benchSessions) {
-				set.keys = append(set.keys, key(s, m))
-			}
-		}
-		return set
-	}
-	for s := range sessions {
-		for m := range messages {
-			set.keys = append(set.keys, key(s, m))
-		}
-	}
-	return set
 }
 
-// ulid returns 48 bits of time and 80 of chance in Crockford's base 32.
-func ulid(r *rand.Rand, milliseconds uint64) string {
+// sequentialKeys returns the keys of sessions written one after the other.
+func sequentialKeys() *keyList {
+	list, sessions := &keyList{name: "sequential"}, sessionNames()
+	for _, session := range sessions {
+		for m := range benchMessages {
+			list.add(messageKey(session, m))
+		}
+	}
+	return list
+}
+
+// interleavedKeys returns the keys of sessions that each write in turn.
+func interleavedKeys() *keyList {
+	list, sessions := &keyList{name: "interleaved"}, sessionNames()
+	r := rand.New(rand.NewPCG(7, 8))
+	for m := range benchMessages {
+		for _, s := range r.Perm(benchSessions) {
+			list.add(messageKey(sessions[s], m))
+		}
+	}
+	return list
+}
+
+func messageKey(session string, m int) []byte {
+	return fmt.Appendf(nil, "local/session/%s/msg/%012d", session, m)
+}
+
+// sessionNames returns ULIDs, a minute apart: 48 bits of time and 80 of chance
+// in Crockford's base 32.
+func sessionNames() []string {
 	const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-	var id [26]byte
-	for i := 9; i >= 0; i-- {
-		id[i], milliseconds = digits[milliseconds%32], milliseconds/32
+	r := rand.New(rand.NewPCG(1, 2))
+	names := make([]string, benchSessions)
+	for n := range names {
+		var id [26]byte
+		time := 1_700_000_000_000 + uint64(n)*60_000
+		for i := 9; i >= 0; i-- {
+			id[i], time = digits[time%32], time/32
+		}
+		for i := 10; i < len(id); i++ {
+			id[i] = digits[r.IntN(32)]
+		}
+		names[n] = string(id[:])
 	}
-	for i := 10; i < len(id); i++ {
-		id[i] = digits[r.IntN(32)]
-	}
-	return string(id[:])
+	return names
 }
 
-// randomKeys returns n keys of random bytes and of shortest to longest bytes.
-func randomKeys(name string, n, shortest, longest int) keySet {
+// randomKeys returns n keys of random bytes, shortest to longest of them.
+func randomKeys(name string, n, shortest, longest int) *keyList {
 	r := rand.New(rand.NewPCG(3, 4))
-	set := keySet{name: name}
+	list := &keyList{name: name}
 	for range n {
 		key := make([]byte, 0, longest+8)
-		for range (longest + 7) / 8 {
+		for len(key) < longest {
 			key = binary.LittleEndian.AppendUint64(key, r.Uint64())
 		}
-		set.keys = append(set.keys, key[:shortest+r.IntN(longest-shortest+1)])
+		list.add(key[:shortest+r.IntN(longest-shortest+1)])
 	}
-	return set
-}
-
-func keySets() []keySet {
-	return []keySet{
-		sessionKeys(false),
-		sessionKeys(true),
-		randomKeys("random16to40", benchKeys, 16, 40),
-		randomKeys("random1024", benchKeys/10, 1024, 1024),
-	}
-}
-
-// shuffled returns the keys in random order, laid out in memory in that order,
-// so that a benchmark measures the tree's cache misses and not its own.
-func shuffled(keys [][]byte) [][]byte {
-	var arena []byte
-	mixed := make([][]byte, len(keys))
-	for _, at := range rand.New(rand.NewPCG(5, 6)).Perm(len(keys)) {
-		arena = append(arena, keys[at]...)
-	}
-	for i, at := range rand.New(rand.NewPCG(5, 6)).Perm(len(keys)) {
-		n := len(keys[at])
-		mixed[i], arena = arena[:n:n], arena[n:]
-	}
-	return mixed
+	return list
 }
 
 // benchValue is the offset of the i-th record of 300 bytes at the end of a
 // store so large that an offset takes 40 bits.
 func benchValue(i int) uint64 { return 1<<39 + uint64(i)*300 }
 
-func fill(keys [][]byte) *Tree {
+func fill(list *keyList) *Tree {
 	tree := New()
-	for i, key := range keys {
-		tree.Set(key, benchValue(i))
+	for i := range list.len() {
+		tree.Set(list.at(i), benchValue(i))
 	}
 	return tree
 }
 
-func build(keys [][]byte) *Tree {
+func build(sorted *keyList) *Tree {
 	b := NewBuilder()
-	order := make([]int, len(keys))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(i, j int) int { return slices.Compare(keys[i], keys[j]) })
-	for _, i := range order {
-		if err := b.Add(keys[i], benchValue(i)); err != nil {
+	for i := range sorted.len() {
+		if err := b.Add(sorted.at(i), benchValue(i)); err != nil {
 			panic(err)
 		}
 	}
@@ -138,18 +170,21 @@ func heap() int64 {
 // BenchmarkHeap reports what a key costs: heapB/key as the runtime counts it,
 // B/key as Bytes does.
 func BenchmarkHeap(b *testing.B) {
-	for _, set := range keySets() {
+	for list := range keyLists() {
 		for _, way := range []struct {
 			name string
-			make func([][]byte) *Tree
-		}{{"inserted", fill}, {"built", build}} {
-			b.Run(set.name+"/"+way.name, func(b *testing.B) {
+			make func(*keyList) *Tree
+		}{
+			{"inserted", fill},
+			{"built", func(list *keyList) *Tree { return build(list.sorted()) }},
+		} {
+			b.Run(list.name+"/"+way.name, func(b *testing.B) {
 				for b.Loop() {
 					before := heap()
-					tree := way.make(set.keys)
+					tree := way.make(list)
 					used := heap() - before
-					b.ReportMetric(float64(used)/float64(len(set.keys)), "heapB/key")
-					b.ReportMetric(float64(tree.Bytes())/float64(len(set.keys)), "B/key")
+					b.ReportMetric(float64(used)/float64(list.len()), "heapB/key")
+					b.ReportMetric(float64(tree.Bytes())/float64(list.len()), "B/key")
 					b.ReportMetric(float64(tree.height()), "height")
 					runtime.KeepAlive(tree)
 				}
@@ -158,26 +193,15 @@ func BenchmarkHeap(b *testing.B) {
 	}
 }
 
-func (t *Tree) height() int {
-	h := 0
-	for n := t.root; n != nil; n = n.children[0] {
-		h++
-		if n.isLeaf() {
-			break
-		}
-	}
-	return h
-}
-
 // BenchmarkGet looks random keys up in a view.
 func BenchmarkGet(b *testing.B) {
-	for _, set := range keySets() {
-		tree := fill(set.keys)
-		keys := shuffled(set.keys)
-		b.Run(set.name, func(b *testing.B) {
+	for list := range keyLists() {
+		tree := fill(list)
+		keys := list.shuffled()
+		b.Run(list.name, func(b *testing.B) {
 			view := tree.View()
 			for i := range b.N {
-				if _, ok := view.Get(keys[i%len(keys)]); !ok {
+				if _, ok := view.Get(keys.at(i)); !ok {
 					b.Fatal("a key is missing")
 				}
 			}
@@ -188,24 +212,24 @@ func BenchmarkGet(b *testing.B) {
 // BenchmarkInsert inserts keys into an empty tree until all are in, and begins
 // again; with views, one is taken before each insert.
 func BenchmarkInsert(b *testing.B) {
-	for _, set := range keySets() {
+	for list := range keyLists() {
 		for _, views := range []bool{false, true} {
-			name := set.name + "/inplace"
+			name := list.name + "/inplace"
 			if views {
-				name = set.name + "/views"
+				name = list.name + "/views"
 			}
 			b.Run(name, func(b *testing.B) {
 				b.ReportAllocs()
 				tree := New()
 				for i := range b.N {
-					at := i % len(set.keys)
+					at := i % list.len()
 					if at == 0 {
 						tree = New()
 					}
 					if views {
 						tree.View()
 					}
-					tree.Set(set.keys[at], benchValue(at))
+					tree.Set(list.at(at), benchValue(at))
 				}
 			})
 		}
@@ -214,14 +238,14 @@ func BenchmarkInsert(b *testing.B) {
 
 // BenchmarkUpdate changes the value of a random key, with a view before each.
 func BenchmarkUpdate(b *testing.B) {
-	for _, set := range keySets() {
-		tree := fill(set.keys)
-		keys := shuffled(set.keys)
-		b.Run(set.name+"/views", func(b *testing.B) {
+	for list := range keyLists() {
+		tree := fill(list)
+		keys := list.shuffled()
+		b.Run(list.name+"/views", func(b *testing.B) {
 			b.ReportAllocs()
 			for i := range b.N {
 				tree.View()
-				tree.Set(keys[i%len(keys)], benchValue(i))
+				tree.Set(keys.at(i), benchValue(i))
 			}
 		})
 	}
@@ -229,9 +253,9 @@ func BenchmarkUpdate(b *testing.B) {
 
 // BenchmarkScan reports the time of one step of a cursor.
 func BenchmarkScan(b *testing.B) {
-	for _, set := range keySets() {
-		tree := fill(set.keys)
-		b.Run(set.name+"/forwards", func(b *testing.B) {
+	for list := range keyLists() {
+		tree := fill(list)
+		b.Run(list.name+"/forwards", func(b *testing.B) {
 			c := tree.View().Cursor()
 			for range b.N {
 				if !c.Next() {
@@ -239,7 +263,7 @@ func BenchmarkScan(b *testing.B) {
 				}
 			}
 		})
-		b.Run(set.name+"/backwards", func(b *testing.B) {
+		b.Run(list.name+"/backwards", func(b *testing.B) {
 			c := tree.View().Cursor()
 			for range b.N {
 				if !c.Prev() {
@@ -252,14 +276,14 @@ func BenchmarkScan(b *testing.B) {
 
 // BenchmarkSeek makes a cursor and seeks a random key, as a short scan does.
 func BenchmarkSeek(b *testing.B) {
-	set := sessionKeys(true)
-	tree := fill(set.keys)
-	keys := shuffled(set.keys)
+	list := interleavedKeys()
+	tree := fill(list)
+	keys := list.shuffled()
 	view := tree.View()
 	b.ReportAllocs()
 	b.ResetTimer()
 	for i := range b.N {
-		if !view.Cursor().Seek(keys[i%len(keys)]) {
+		if !view.Cursor().Seek(keys.at(i)) {
 			b.Fatal("a key is missing")
 		}
 	}
@@ -267,30 +291,29 @@ func BenchmarkSeek(b *testing.B) {
 
 // BenchmarkDelete deletes all keys, in random order.
 func BenchmarkDelete(b *testing.B) {
-	set := sessionKeys(true)
-	keys := shuffled(set.keys)
+	list := interleavedKeys()
+	keys := list.shuffled()
 	var tree *Tree
 	for i := range b.N {
-		at := i % len(keys)
+		at := i % keys.len()
 		if at == 0 {
 			b.StopTimer()
-			tree = fill(set.keys)
+			tree = fill(list)
 			b.StartTimer()
 		}
-		tree.Delete(keys[at])
+		tree.Delete(keys.at(at))
 	}
 }
 
 // BenchmarkBuild makes a tree of all keys, in order: from its entries, and
 // from the leaves of another tree.
 func BenchmarkBuild(b *testing.B) {
-	set := sessionKeys(false)
-	slices.SortFunc(set.keys, slices.Compare[[]byte])
-	view := build(set.keys).View()
+	list := sequentialKeys().sorted()
+	view := build(list).View()
 	for name, add := range map[string]func(*Builder) error{
 		"entries": func(builder *Builder) error {
-			for i, key := range set.keys {
-				if err := builder.Add(key, benchValue(i)); err != nil {
+			for i := range list.len() {
+				if err := builder.Add(list.at(i), benchValue(i)); err != nil {
 					return err
 				}
 			}
@@ -313,14 +336,14 @@ func BenchmarkBuild(b *testing.B) {
 				}
 				builder.Finish()
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(set.keys)), "ns/key")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*list.len()), "ns/key")
 		})
 	}
 }
 
 // BenchmarkBytes adds up the memory of a tree of a million keys.
 func BenchmarkBytes(b *testing.B) {
-	tree := fill(sessionKeys(true).keys)
+	tree := fill(interleavedKeys())
 	for b.Loop() {
 		tree.Bytes()
 	}

@@ -116,6 +116,18 @@ func (s *verifier) branch(n *node, pairs []pair, depth int, low, high []byte) er
 	return nil
 }
 
+// height returns how many levels of nodes there are.
+func (t *Tree) height() int {
+	h := 0
+	for n := t.root; n != nil; n = n.children[0] {
+		h++
+		if n.isLeaf() {
+			break
+		}
+	}
+	return h
+}
+
 // decode reads a block entry by entry and checks that it is the only encoding
 // of what it holds: the answer that search and the edits are held to.
 func decode(b []byte) ([]pair, error) {
