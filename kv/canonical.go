@@ -34,9 +34,11 @@ func checkWhole(data []byte) error {
 }
 
 type canonicalizer struct {
-	in  []byte
-	at  int
-	out []byte
+	in      []byte
+	at      int
+	out     []byte
+	spans   []span // of the maps around what is at at
+	scratch []byte // for sort
 }
 
 // maxDepth bounds how deep a value nests, so that neither encoding nor reading
@@ -120,41 +122,51 @@ func (c *canonicalizer) copy(n int) {
 	c.at += n
 }
 
+// span is where an entry of a map lies in out: its key from from to value, its
+// value from there to to.
+type span struct{ from, value, to int }
+
 // mapEntries canonicalizes n entries into out, and puts them in order there.
 func (c *canonicalizer) mapEntries(n, depth int) error {
-	type span struct{ from, value, to int }
-	start := len(c.out)
-	spans := make([]span, n)
+	start, first := len(c.out), len(c.spans)
 	sorted := true
-	for i := range spans {
-		spans[i].from = len(c.out)
+	for i := range n {
+		s := span{from: len(c.out)}
 		if err := c.value(depth + 1); err != nil {
 			return err
 		}
-		spans[i].value = len(c.out)
+		s.value = len(c.out)
 		if err := c.value(depth + 1); err != nil {
 			return err
 		}
-		spans[i].to = len(c.out)
-		sorted = sorted && (i == 0 || bytes.Compare(c.key(spans[i-1].from, spans[i-1].value), c.key(spans[i].from, spans[i].value)) < 0)
+		s.to = len(c.out)
+		sorted = sorted && (i == 0 || c.compare(c.spans[first+i-1], s) < 0)
+		c.spans = append(c.spans, s)
 	}
-	if sorted {
-		return nil
+	if !sorted {
+		c.sort(c.spans[first:], start)
 	}
-	was := bytes.Clone(c.out[start:])
-	slices.SortFunc(spans, func(a, b span) int {
-		return bytes.Compare(was[a.from-start+keyHead(was[a.from-start]):a.value-start], was[b.from-start+keyHead(was[b.from-start]):b.value-start])
-	})
-	c.out = c.out[:start]
-	for _, s := range spans {
-		c.out = append(c.out, was[s.from-start:s.to-start]...)
-	}
+	c.spans = c.spans[:first]
 	return nil
 }
 
-// key returns the bytes by which the map key in out[from:to] sorts: a string's
-// own, without its length.
-func (c *canonicalizer) key(from, to int) []byte { return c.out[from+keyHead(c.out[from]) : to] }
+// sort puts the entries that out holds from start on in order.
+func (c *canonicalizer) sort(spans []span, start int) {
+	slices.SortFunc(spans, c.compare)
+	c.scratch = slices.Grow(c.scratch[:0], len(c.out)-start)
+	for _, s := range spans {
+		c.scratch = append(c.scratch, c.out[s.from:s.to]...)
+	}
+	copy(c.out[start:], c.scratch)
+}
+
+// compare compares two entries by the bytes of their keys: a string's own, without
+// its length.
+func (c *canonicalizer) compare(a, b span) int {
+	return bytes.Compare(
+		c.out[a.from+keyHead(c.out[a.from]):a.value],
+		c.out[b.from+keyHead(c.out[b.from]):b.value])
+}
 
 // keyHead is the length of what stands before the bytes of a string, and 0 for a
 // key of another type, which sorts by its whole encoding.

@@ -43,7 +43,10 @@ func shapeOf(t reflect.Type) (shape, error) {
 	return s, s.err
 }
 
-var timeType = reflect.TypeFor[time.Time]()
+var (
+	timeType   = reflect.TypeFor[time.Time]()
+	anyMapType = reflect.TypeFor[map[string]any]()
+)
 
 func (s *shape) visit(t reflect.Type, path string, inside map[reflect.Type]bool) error {
 	if inside[t] {
@@ -130,6 +133,9 @@ func checkValue(v reflect.Value, depth int) *lost {
 			}
 		}
 	case reflect.Map:
+		if v.Type() == anyMapType {
+			return checkAny(v.Interface(), depth) // much the most common, and much faster
+		}
 		for it := v.MapRange(); it.Next(); {
 			if err := checkValue(it.Key(), depth+1); err != nil {
 				return within("[key %v]", it.Key(), err)
