@@ -21,7 +21,7 @@ import (
 
 // fault is one thing that is wrong, as a program reads it.
 type fault struct {
-	Where  string `json:"where"` // file, sessions or import
+	Where  string `json:"where"` // file, sessions, import, memories, skills, agents or harnesses
 	Offset *int64 `json:"offset,omitempty"`
 	Length int64  `json:"length,omitempty"`
 	Handle string `json:"handle,omitempty"`
@@ -94,23 +94,16 @@ func (a *app) checkAll(ctx context.Context, s *crabkv.Store, tell func(fault) er
 			return err
 		}
 	}
-	for what, err := range importer.Check(ctx, s) {
-		if err == nil {
-			err = tell(fault{Where: "import", What: what})
-		}
-		if err != nil {
-			return err
-		}
-	}
 	return checkOthers(ctx, s, tell)
 }
 
-// checkOthers tells of the faults in what is no session.
+// checkOthers tells of the faults in what is no session, and in what finds imported
+// ones again.
 func checkOthers(ctx context.Context, s kv.KVStorage, tell func(fault) error) error {
 	for _, of := range []struct {
 		where string
 		check func(context.Context, kv.KVStorage) ([]kv.Difference, error)
-	}{{"memories", memory.Check}, {"skills", skills.Check}, {"agents", agents.Check}} {
+	}{{"import", importer.Check}, {"memories", memory.Check}, {"skills", skills.Check}, {"agents", agents.Check}} {
 		differences, err := of.check(ctx, s)
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -12,11 +13,12 @@ import (
 	"github.com/crabstore/crabstore/apps/agent/internal/console"
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/skills"
+	"github.com/crabstore/crabstore/textsearch"
 )
 
 func (a *app) skillsCommand() *cobra.Command {
-	return group("skills", "Add, list, show, check and remove skills",
-		a.skillsAdd(), a.skillsList(), a.skillsShow(), a.skillsCheck(), a.skillsRemove())
+	return group("skills", "Add, list, find, show, check and remove skills",
+		a.skillsAdd(), a.skillsList(), a.skillsSearch(), a.skillsShow(), a.skillsCheck(), a.skillsRemove())
 }
 
 func (a *app) skillsAdd() *cobra.Command {
@@ -59,57 +61,50 @@ func (a *app) skillsCheck() *cobra.Command {
 	}
 }
 
+// take stores or checks one SKILL.md.
+type take func(body []byte, source string) (skills.Summary, error)
+
 // eachSkill takes every skill at some paths, and says what became of each.
-func (a *app) eachSkill(ctx context.Context, paths []string, did string, take func(body []byte, source string) (skills.Summary, error)) error {
+func (a *app) eachSkill(ctx context.Context, paths []string, did string, take take) error {
 	var report skills.Report
 	for _, path := range paths {
-		found, err := scanSkills(ctx, path)
-		if err != nil {
-			return err
-		}
+		found, err := takeSkills(ctx, path, take)
+		report.Skills = append(report.Skills, found.Skills...)
 		report.Faults = append(report.Faults, found.Faults...)
-		for _, sum := range found.Skills {
-			body, err := os.ReadFile(sum.Source)
-			if err != nil {
-				return err
-			}
-			taken, err := take(body, sum.Source)
-			var fault *skills.Fault
-			switch {
-			case errors.As(err, &fault):
-				report.Faults = append(report.Faults, fault)
-			case err != nil:
-				return err
-			default:
-				report.Skills = append(report.Skills, taken)
-			}
+		if err != nil {
+			return errors.Join(err, a.reportSkills(report, did))
 		}
 	}
 	return a.reportSkills(report, did)
 }
 
-// scanSkills finds the skills in a folder, or the one that a file is.
-func scanSkills(ctx context.Context, path string) (skills.Report, error) {
+// takeSkills takes the skills in a folder, or the one that a file is.
+func takeSkills(ctx context.Context, path string, take take) (skills.Report, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return skills.Report{}, err
 	}
 	if info.IsDir() {
-		return skills.ScanDir(ctx, path)
+		return skills.WalkDir(ctx, path, take)
 	}
-	if info.Size() > skills.MaxSize {
-		return skills.Report{Faults: []*skills.Fault{{Source: path, Reason: "too large for a SKILL.md", Err: skills.ErrInvalid}}}, nil
-	}
-	body, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return skills.Report{}, err
 	}
-	sum, err := skills.Parse(body, path)
-	var fault *skills.Fault
-	if errors.As(err, &fault) {
-		return skills.Report{Faults: []*skills.Fault{fault}}, nil
+	defer f.Close()
+	body, err := io.ReadAll(io.LimitReader(f, skills.MaxSize+1)) // Parse refuses what is larger
+	if err != nil {
+		return skills.Report{}, err
 	}
-	return skills.Report{Skills: []skills.Summary{sum}}, err
+	sum, err := take(body, path)
+	var fault *skills.Fault
+	switch {
+	case errors.As(err, &fault):
+		return skills.Report{Faults: []*skills.Fault{fault}}, nil
+	case err != nil:
+		return skills.Report{}, err
+	}
+	return skills.Report{Skills: []skills.Summary{sum}}, nil
 }
 
 // reportSkills says what became of skills: 3 is the exit code if one was refused, 1
@@ -168,6 +163,39 @@ func (a *app) listSkills(ctx context.Context, s kv.KVStorage) error {
 		t.Add(console.Line(list[i].Name), console.Line(list[i].Description), console.Size(list[i].Size))
 	}
 	a.out.Table(t)
+	return nil
+}
+
+func (a *app) skillsSearch() *cobra.Command {
+	limit := textsearch.DefaultLimit
+	c := &cobra.Command{Use: "search QUERY…", Short: "Find skills by what they are for", Args: takes("QUERY…")}
+	c.RunE = a.run(func(ctx context.Context, args []string) error {
+		if limit < 1 {
+			return usage("--limit is 1 or more")
+		}
+		return a.reading(ctx, func(s kv.KVStorage) error { return a.findSkills(ctx, s, strings.Join(args, " "), limit) })
+	})
+	c.Flags().IntVar(&limit, "limit", limit, "how many at most")
+	return c
+}
+
+func (a *app) findSkills(ctx context.Context, s kv.KVStorage, query string, limit int) error {
+	hits, err := skills.Search(ctx, s, query, limit)
+	if err != nil {
+		return err
+	}
+	for i := range hits {
+		if a.json {
+			if err := a.writeJSON(hits[i]); err != nil {
+				return err
+			}
+			continue
+		}
+		a.out.Printf("%s\n%s", a.out.Bold(console.Line(hits[i].Summary.Name)), a.out.Indent("  ", console.Line(hits[i].Summary.Description)))
+	}
+	if len(hits) == 0 && !a.json {
+		a.err.Printf("No skill is for %q. %q lists all.\n", query, "agent skills list")
+	}
 	return nil
 }
 

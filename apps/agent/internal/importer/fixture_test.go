@@ -135,8 +135,12 @@ func (f *fixture) wantSound() {
 	for _, fault := range faults {
 		f.Error("check:", fault)
 	}
-	for what, err := range Check(context.Background(), f.store) {
-		f.Error("check:", what, err)
+	differences, err := Check(context.Background(), f.store)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, d := range differences {
+		f.Error("check:", d)
 	}
 }
 

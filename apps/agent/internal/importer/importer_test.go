@@ -287,7 +287,7 @@ func TestReindexRestoresTheIndex(t *testing.T) {
 	ctx := context.Background()
 	f := newFixture(t)
 	newCorpus(10).write(t, f.dir, 100, 20)
-	f.run(Options{})
+	r := f.run(Options{})
 	before := content(t, f.store)
 	for key, err := range f.store.ScanKeys(ctx, kv.Session, kv.Prefix(f.store, "idx", "ext")) {
 		if err != nil {
@@ -297,12 +297,12 @@ func TestReindexRestoresTheIndex(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	faults := 0
-	for range Check(ctx, f.store) {
-		faults++
+	faults, err := Check(ctx, f.store)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if faults == 0 {
-		t.Error("Check found nothing wrong with an index that was emptied")
+	if want := r.Formats[0].Messages.New; len(faults) != want {
+		t.Errorf("Check found %d faults in an index of %d that was emptied", len(faults), want)
 	}
 	if err := Reindex(ctx, f.store); err != nil {
 		t.Fatal(err)

@@ -3,8 +3,8 @@ package importer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/sessions"
@@ -40,36 +40,12 @@ func Forget(ctx context.Context, b *sessions.Batch, handle string) error {
 	return nil
 }
 
-// Check yields what is wrong with the index of messages: one that an imported
-// session has and the index leads not to. An entry that leads to what was deleted or
-// truncated since is no fault; Reindex drops it.
-func Check(ctx context.Context, s kv.KVStorage) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		for e, err := range messagesWithID(ctx, s) {
-			if err != nil {
-				yield("", err)
-				return
-			}
-			at, known, err := lookup(ctx, s, e.key)
-			if err != nil && !errors.Is(err, kv.ErrCorrupt) {
-				yield("", err)
-				return
-			}
-			if known && at == e.place {
-				continue
-			}
-			// Of one message in two places, which a store without transactions may have,
-			// the index leads to one.
-			if known {
-				if m, err := sessions.Get(ctx, s, at.handle, at.index); err == nil && m.ID == e.id {
-					continue
-				}
-			}
-			if !yield(fmt.Sprintf("the index does not lead to message %d of session %s, %q", e.place.index, e.place.handle, e.id), nil) {
-				return
-			}
-		}
-	}
+// Check returns what is wrong with the index of messages: what Reindex would add or
+// change. An entry that leads to what was deleted or truncated since, which Reindex
+// drops, is no fault. It changes nothing.
+func Check(ctx context.Context, s kv.KVStorage) ([]kv.Difference, error) {
+	found, err := kv.Differences(ctx, s, func(tx kv.KVStorage) error { return Reindex(ctx, tx) })
+	return slices.DeleteFunc(found, func(d kv.Difference) bool { return d.Kind == kv.Surplus }), err
 }
 
 // Reindex makes the index of messages anew from the sessions that were imported.
@@ -132,7 +108,6 @@ func leads(ctx context.Context, s kv.KVStorage, e kv.Entry) (bool, error) {
 // indexed is a message that the index has to have.
 type indexed struct {
 	key   []byte
-	id    string
 	place place
 }
 
@@ -170,7 +145,7 @@ func messagesOf(ctx context.Context, s kv.KVStorage, meta *sessions.Meta, yield 
 			yield(indexed{}, err)
 			return false
 		}
-		if !yield(indexed{messageKey(s, meta.Origin.Format, m.ID), m.ID, place{meta.Handle, m.Index}}, nil) {
+		if !yield(indexed{messageKey(s, meta.Origin.Format, m.ID), place{meta.Handle, m.Index}}, nil) {
 			return false
 		}
 	}
