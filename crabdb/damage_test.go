@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"runtime"
+	"slices"
 	"testing"
 )
 
@@ -61,7 +62,7 @@ func mend(got content, damaged map[id]bool, want content) content {
 // Every bit of a sealed file is changed. Opening refuses the file, and leaves it as
 // it is; or the store holds what had been written up to the damage, or all of it but
 // for a value that is reported as damaged when it is read. Salvage yields every key
-// whose record is whole.
+// whose record is whole, and Check names the place.
 func TestEveryBitOfASealedFile(t *testing.T) {
 	flips, refused := 0, 0
 	for _, k := range kinds {
@@ -129,6 +130,9 @@ func (r *recorder) salvageDamaged(t *testing.T, bad []byte, at int64) {
 		return
 	}
 	defer mustClose(t, db)
+	if faults := mustCheck(t, db); !slices.ContainsFunc(faults, func(f Fault) bool { return f.Offset <= at && at < f.Offset+f.Length }) {
+		t.Fatalf("byte %d: Check finds %v", at, faults)
+	}
 	got, err := readContent(db)
 	must(t, err)
 	for k, v := range r.wholeWithout(at) {
