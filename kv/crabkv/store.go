@@ -65,14 +65,14 @@ func (s *Store) Delete(ctx context.Context, col kv.Column, key []byte) (bool, er
 // Update runs fn as one transaction.
 func (s *Store) Update(ctx context.Context, fn func(tx kv.KVStorage) error) error {
 	return outcome(func(keep func(error) error) error {
-		return s.db.Update(ctx, func(t *crabdb.Tx) error { return keep(fn(newTx(t, s.realm))) })
+		return s.db.Update(ctx, func(t *crabdb.Tx) error { return keep(fn(newTx(t, s))) })
 	})
 }
 
 // View runs fn on the store as it is at one moment.
 func (s *Store) View(ctx context.Context, fn func(tx kv.KVStorage) error) error {
 	return outcome(func(keep func(error) error) error {
-		return s.db.View(ctx, func(t *crabdb.Tx) error { return keep(fn(newTx(t, s.realm))) })
+		return s.db.View(ctx, func(t *crabdb.Tx) error { return keep(fn(newTx(t, s))) })
 	})
 }
 

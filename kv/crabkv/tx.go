@@ -12,12 +12,14 @@ import (
 type tx struct {
 	reader
 	tx    *crabdb.Tx
-	realm string
+	store *Store
 }
 
-func newTx(t *crabdb.Tx, realm string) *tx { return &tx{reader{txSource{t}}, t, realm} }
+func newTx(t *crabdb.Tx, s *Store) *tx { return &tx{reader{txSource{t}}, t, s} }
 
-func (t *tx) Realm() string { return t.realm }
+func (t *tx) Realm() string { return t.store.realm }
+
+func (t *tx) Atomic() bool { return t.store.Atomic() }
 
 func (t *tx) Put(ctx context.Context, col kv.Column, key, value []byte) error {
 	if err := checkPut(key, value); err != nil {
