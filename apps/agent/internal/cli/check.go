@@ -28,6 +28,17 @@ type fault struct {
 	What   string `json:"what"`
 }
 
+// String returns the fault as a line for a person.
+func (f fault) String() string {
+	if f.Offset == nil {
+		return f.Where + ": " + f.What
+	}
+	return fmt.Sprintf("%s: offset %d: %s", f.Where, *f.Offset, f.What)
+}
+
+// manyFaults is how many of one kind are too many for a person.
+const manyFaults = 50
+
 func (a *app) storeCheck() *cobra.Command {
 	return &cobra.Command{
 		Use: "check", Short: "Look for damage, and for indexes that do not agree with the content", Args: takes(),
@@ -38,22 +49,24 @@ func (a *app) storeCheck() *cobra.Command {
 
 func (a *app) check(ctx context.Context) error {
 	found := 0
+	of := map[string]int{}
 	tell := func(f fault) error {
 		found++
-		if a.json {
+		of[f.Where]++
+		switch n := of[f.Where]; {
+		case a.json:
 			return a.writeJSON(f)
+		case n == manyFaults:
+			a.out.Printf("%s: … and more (--json writes them all)\n", f.Where)
+		case n < manyFaults:
+			a.out.Println(console.Line(f.String()))
 		}
-		line := f.Where + ": " + f.What
-		if f.Offset != nil {
-			line = fmt.Sprintf("%s: offset %d: %s", f.Where, *f.Offset, f.What)
-		}
-		a.out.Println(console.Line(line))
 		return nil
 	}
 	do := func(s *crabkv.Store) error { return a.checkAll(ctx, s, tell) }
 	err := a.engine(crabdb.Options{ReadOnly: true}, do)
 	if errors.Is(err, kv.ErrCorrupt) && found == 0 {
-		a.note("The store is damaged (%s); what can be read of it is checked.", console.Line(err.Error()))
+		a.note("The store is damaged (%s); what can be read of it is checked.", console.Line(words(err)))
 		err = a.engine(crabdb.Options{Salvage: true}, do)
 		found = max(found, 1)
 	}

@@ -17,13 +17,24 @@ var hints = []struct {
 }{
 	{home.ErrNoStore, `"agent import" makes one of the sessions that your coding agents left here, "agent import --sample" one of samples`},
 	{kv.ErrBusy, "another program is writing this store; try again when it has ended. What only reads, such as search, works meanwhile"},
-	{kv.ErrCorrupt, `"agent store check" says what is damaged, and "agent store dump --salvage" reads what is left`},
+	{kv.ErrCorrupt, damaged}, {crabdb.ErrCorrupt, damaged},
 	{crabdb.ErrPoisoned, "look whether the disk is full, then try again"},
 	{kv.ErrConflict, "it was changed meanwhile; look at it and try again"},
 }
 
+const damaged = `"agent store check" says what is damaged, and "agent store dump --salvage" reads what is left`
+
 // noise is what packages put before their errors for programmers.
 var noise = []string{"kv: store is busy: crabdb: locked by another: ", "kv: corrupt data: crabdb: corrupt: ", "crabdb: "}
+
+// words is what an error says, without the noise.
+func words(err error) string {
+	message := err.Error()
+	for _, n := range noise {
+		message = strings.ReplaceAll(message, n, "")
+	}
+	return message
+}
 
 // tell says on stderr how a command ended, if that was not well.
 func (a *app) tell(ctx context.Context, err error) {
@@ -35,11 +46,7 @@ func (a *app) tell(ctx context.Context, err error) {
 		a.err.Println("agent: interrupted")
 		return
 	}
-	message := err.Error()
-	for _, n := range noise {
-		message = strings.Replace(message, n, "", 1)
-	}
-	a.err.Println("agent: " + message)
+	a.err.Println("agent: " + words(err))
 	for _, h := range hints {
 		if errors.Is(err, h.err) {
 			a.err.Println(h.hint)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"io"
 	"os"
@@ -186,5 +187,48 @@ func TestInterruptedInput(t *testing.T) {
 	}
 	if !strings.Contains(stderrOf(c), "interrupted") {
 		t.Errorf("says %q", stderrOf(c))
+	}
+}
+
+// A damaged store says where it is damaged, and what can be read of it is read.
+func TestDamagedStore(t *testing.T) {
+	home := t.TempDir()
+	path := filepath.Join(home, "store.crmem")
+	for _, word := range []string{"anchor", "barnacle", "crab"} {
+		output(t, agent(t, home, "remember", "--name", word, "something about a "+word))
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(data, []byte("something about a barnacle"))
+	if at < 0 {
+		t.Fatal("the content is not in the file as it is")
+	}
+	data[at] ^= 1
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check := agent(t, home, "store", "check")
+	check.Stdout = &bytes.Buffer{}
+	if code := codeOf(t, check); code != exitFailed {
+		t.Errorf("check: exit code %d, want %d", code, exitFailed)
+	}
+	if out := check.Stdout.(*bytes.Buffer).String(); !strings.Contains(out, "file: offset ") {
+		t.Errorf("check says %q and %q", out, stderrOf(check))
+	}
+	dump := agent(t, home, "store", "dump")
+	code := codeOf(t, dump)
+	if code != exitFailed || !strings.Contains(stderrOf(dump), "offset") || !strings.Contains(stderrOf(dump), "--salvage") {
+		t.Errorf("dump: exit code %d, says %q", code, stderrOf(dump))
+	}
+	salvaged := output(t, agent(t, home, "store", "dump", "--salvage"))
+	for word, want := range map[string]bool{"anchor": true, "crab": true, "barnacle": false} {
+		if got := strings.Contains(salvaged, hex.EncodeToString([]byte("something about a "+word))); got != want {
+			t.Errorf("what was salvaged has the %s: %v", word, got)
+		}
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, data) {
+		t.Errorf("the damaged file was changed, %v", err)
 	}
 }

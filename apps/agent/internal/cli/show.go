@@ -55,7 +55,7 @@ func (s *showing) show(ctx context.Context, store kv.KVStorage, handle string) e
 	for msg, err := range sessions.Messages(ctx, store, handle, sessions.Range{}) {
 		switch {
 		case errors.Is(err, kv.ErrCorrupt):
-			s.out.Printf("\n%s\n", s.out.Dim(fmt.Sprintf("#%d cannot be read: %s", msg.Index, console.Line(err.Error()))))
+			s.out.Printf("\n%s\n", s.out.Dim(fmt.Sprintf("#%d cannot be read: %s", msg.Index, console.Line(words(err)))))
 		case err != nil:
 			return err
 		default:
