@@ -46,7 +46,7 @@ func (i *importing) stored(r *importer.Report) {
 		total.Add(&f)
 	}
 	if len(r.Formats) > 1 {
-		row("together", &total)
+		row("total", &total)
 	}
 	i.out.Table(t)
 	took := r.Duration.Round(10 * time.Millisecond)
