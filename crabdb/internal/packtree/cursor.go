@@ -179,7 +179,7 @@ func (c *Cursor) loadBackwards(index, known int) {
 	c.listStarts()
 	start := int(c.starts[index])
 	missing := c.block.entry(start).shared
-	c.key = slices.Grow(c.key[:0], missing)[:missing]
+	c.key = slices.Grow(c.key, max(missing-len(c.key), 0))[:missing]
 	for i := index - 1; missing > known; i-- {
 		e := c.block.entry(int(c.starts[i]))
 		if e.shared < missing {

@@ -8,7 +8,8 @@
 // every method of Tree. [Tree.View] freezes the tree as it stands, in constant
 // time. A [View] never changes, needs no lock, and may be read by any number of
 // goroutines while the writer goes on. It costs nothing to drop: the garbage
-// collector takes back what only it could reach.
+// collector takes back what only it could reach. [View.Tree] makes a view the
+// beginning of another tree, as cheaply, for changes that may come to nothing.
 //
 // Keys handed in are copied, never kept. Memory is given back as keys are
 // deleted: a tree that was emptied holds nothing.
@@ -41,4 +42,5 @@
 //	view.go      View
 //	cursor.go    Cursor: iteration both ways
 //	builder.go   Builder: a full tree from sorted entries, or from leaves
+//	errors.go    what can be wrong with them
 package packtree
