@@ -3,6 +3,7 @@ package kv
 import (
 	"bytes"
 	"context"
+	"errors"
 	"iter"
 	"slices"
 )
@@ -62,6 +63,45 @@ func reversed(all iter.Seq2[Entry, error]) iter.Seq2[Entry, error] {
 			if !yield(e, nil) {
 				return
 			}
+		}
+	}
+}
+
+// ScanOn is ScanRange for who wants to see past damage: a value that cannot be read
+// is yielded as its key with an error that wraps ErrCorrupt, and the scan goes on
+// behind it. Any other error ends it. From the first damaged value on, the values
+// are read one by one, so only inside a View does it see one moment.
+func ScanOn(ctx context.Context, s KVStorage, col Column, r Range) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		rest := r
+		var last []byte
+		for e, err := range ScanRange(ctx, s, col, r) {
+			if errors.Is(err, ErrCorrupt) {
+				scanOneByOne(ctx, s, col, rest, yield)
+				return
+			}
+			last = append(last[:0], e.Key...) // e is the loop body's to change
+			rest.After = last
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// scanOneByOne scans keys and gets the value of each.
+func scanOneByOne(ctx context.Context, s KVStorage, col Column, r Range, yield func(Entry, error) bool) {
+	keys := r
+	keys.KeysOnly = true
+	for e, err := range ScanRange(ctx, s, col, keys) {
+		if err == nil && !r.KeysOnly {
+			e.Value, err = s.Get(ctx, col, e.Key)
+		}
+		if errors.Is(err, ErrNotFound) {
+			continue // deleted since
+		}
+		if !yield(e, err) || err != nil && !errors.Is(err, ErrCorrupt) {
+			return
 		}
 	}
 }

@@ -40,12 +40,12 @@ func Messages(ctx context.Context, s kv.KVStorage, handle string, r Range) iter.
 
 // yieldMessages yields the messages of a range that has an end.
 func yieldMessages(ctx context.Context, s kv.KVStorage, prefix []byte, r Range, yield func(Message, error) bool) {
-	for e, err := range kv.ScanRange(ctx, s, kv.Session, r.keys(prefix)) {
-		if err != nil {
+	for e, err := range kv.ScanOn(ctx, s, kv.Session, r.keys(prefix)) {
+		if err != nil && !errors.Is(err, kv.ErrCorrupt) {
 			yield(Message{}, err)
 			return
 		}
-		m, err := decodeMessage(prefix, e)
+		m, err := decodeMessage(prefix, e, err)
 		if errors.Is(err, kv.ErrMalformedKey) {
 			yield(m, err)
 			return
@@ -119,18 +119,21 @@ func getMessage(ctx context.Context, s kv.KVStorage, meta *Meta, index int) (Mes
 	if err != nil {
 		return Message{}, err
 	}
-	return decodeMessage(prefix, kv.Entry{Key: key, Value: data})
+	return decodeMessage(prefix, kv.Entry{Key: key, Value: data}, nil)
 }
 
 // decodeMessage reads a stored message. Beside kv.ErrCorrupt it returns one that
-// has its index alone.
-func decodeMessage(prefix []byte, e kv.Entry) (Message, error) {
+// has its index alone. damage is why its value could not be read, if it could not.
+func decodeMessage(prefix []byte, e kv.Entry, damage error) (Message, error) {
 	index, err := number(prefix, e.Key)
 	if err != nil {
-		return Message{}, err
+		return Message{}, errors.Join(err, damage)
 	}
 	var m Message
-	if err := kv.Unmarshal(e.Value, &m); err != nil {
+	if damage == nil {
+		damage = kv.Unmarshal(e.Value, &m)
+	}
+	if err := damage; err != nil {
 		return Message{Index: index}, fmt.Errorf("session %q: %w", e.Key, err)
 	}
 	m.clean()
