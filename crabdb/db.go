@@ -43,7 +43,8 @@ type DB struct {
 	stale    atomic.Bool
 	latest   atomic.Pointer[snapshot]
 
-	scratch  []byte // the turn holder's, for encoding
+	scratch  []byte // the turn holder's, for encoding a record
+	spare    []byte // and for the batch of a transaction
 	syncer   syncer
 	failure  atomic.Pointer[error]
 	recovery Recovery
@@ -319,8 +320,12 @@ func (db *DB) append(b []byte) error {
 	return err
 }
 
-// maxScratch bounds the memory that the encoding buffer keeps between writes.
-const maxScratch = 1 << 20
+// maxScratch and maxSpare bound the memory that is kept between writes and between
+// transactions for the next one.
+const (
+	maxScratch = 1 << 20
+	maxSpare   = 8 << 20
+)
 
 // encode returns the record that comes next in the log. The turn is held, until
 // the record is written.

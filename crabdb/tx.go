@@ -86,17 +86,23 @@ func (db *DB) View(ctx context.Context, fn func(tx *Tx) error) error {
 }
 
 func (db *DB) newTx(base *snapshot) *Tx {
-	tx := &Tx{db: db, base: base, start: base.end, tree: base.view.Tree()}
+	tx := &Tx{db: db, base: base, start: base.end, tree: base.view.Tree(), batch: db.spare[:0]}
 	if base.log.sealed {
-		tx.batch = make([]byte, recordFrame+batchKey, 1024)
+		tx.batch = append(tx.batch, make([]byte, recordFrame+batchKey)...)
 	}
 	return tx
 }
 
+// end ends a transaction. Nobody reads its batch any more, so the next one may have
+// the memory; that of an Update still holds the turn.
 func (tx *Tx) end() {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
 	tx.ended = true
+	if tx.tree != nil && cap(tx.batch) <= maxSpare {
+		tx.db.spare = tx.batch[:0]
+	}
+	tx.batch = nil
 }
 
 // Alive returns ErrClosed when the transaction has ended or the store was closed.
