@@ -2,6 +2,7 @@ package crabdb
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -111,4 +112,22 @@ func TestPlainEndMarkCannotBePut(t *testing.T) {
 	sealed := mustOpen(t, newPath(t), quiet())
 	putIn(t, sealed, 0, "", "")
 	wantContent(t, sealed, content{{0, ""}: ""})
+}
+
+// An empty snapshot over a log that cannot be read is believed, and the log is written
+// anew: what is appended to it might make it readable, in another sense.
+func TestPlainEmptySnapshotOverAnUnreadableLog(t *testing.T) {
+	record := plainRecord(opPut, 0, "", "0000000000000000")
+	record[6] = 40 // the value's length: it ends behind the file
+	data := concat(header{indexAt: headerSize + int64(len(record)), indexLen: 4}.encode(), record, make([]byte, 4))
+	db, m, err := openBytes(t, data, quietPlain())
+	must(t, err)
+	want := content{}
+	for i := range 5 {
+		wantContent(t, db, want)
+		put(t, db, fmt.Sprint("k", i), "a value")
+		want[id{1, fmt.Sprint("k", i)}] = "a value"
+		m = m.Kill()
+		db = mustOpen(t, memPath, quietPlain().on(m))
+	}
 }

@@ -46,7 +46,8 @@ type loader struct {
 	skipped  bool  // the snapshot that the header names was passed over
 	emptied  bool  // it is a plain one without entries
 	recovery Recovery
-	parts    []part // of the batch at hand
+	seen     func(Item) error // who watches, if anybody does
+	parts    []part           // of the batch at hand
 }
 
 type part struct {
@@ -177,6 +178,9 @@ func (l *loader) replay() error {
 // nothing that can.
 func (l *loader) step() (fault, error) {
 	n, bad, err := l.snapshotHere()
+	if n > 0 && err == nil {
+		err = l.tell(Item{Offset: l.upTo, Length: n, Kind: KindSnapshot, Sum: SumNone})
+	}
 	if n > 0 || bad != "" || err != nil {
 		l.upTo += n
 		return bad, err
@@ -188,9 +192,10 @@ func (l *loader) step() (fault, error) {
 	if !l.apply(r, l.upTo) {
 		return badShape, nil
 	}
+	at := l.upTo
 	l.upTo += int64(r.size)
 	l.recovery.Replayed++
-	return "", nil
+	return "", l.tellRecord(r, at)
 }
 
 // snapshotHere returns the length of the snapshot at l.upTo that is no record: in a
@@ -248,13 +253,16 @@ func (l *loader) stop(bad fault) (bool, error) {
 	switch {
 	case at < l.trusted && l.emptied: // then all that is below is dead anyway
 		l.tree, l.live, l.upTo = packtree.New(), 0, l.head.watermark()
-		l.recovery.Snapshot = true
+		l.recovery.Snapshot, l.skipped = true, true
+		l.recovery.Distrust = "it is empty, and the log before it cannot be read"
 		return false, nil
 	case l.salvage:
 		next, err := l.resync(at + 1)
 		if err == nil {
-			l.recovery.Lost = append(l.recovery.Lost, Span{at, next - at, string(bad)})
+			span := Span{at, next - at, string(bad)}
+			l.recovery.Lost = append(l.recovery.Lost, span)
 			l.upTo = next
+			err = l.tell(l.damage(span))
 		}
 		return false, err
 	case l.log.meant(bad) && bad == unknownOp:
