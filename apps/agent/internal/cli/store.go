@@ -115,15 +115,27 @@ func (a *app) sayStats(st storeStatistics) {
 
 func (a *app) storeDump() *cobra.Command {
 	var salvage bool
+	var records string
 	c := &cobra.Command{
 		Use: "dump", Short: "Write every key as a line: column key value, in hexadecimal", Args: takes(),
+		Long: `Write every key as a line: column key value, in hexadecimal and in order.
+
+With --records FILE write instead what stands in a crabdb file, damaged or not, from
+its first byte to its last: a line each for the header, every record and every stretch
+of bytes that is none, with its offset and length, what it is, the state of its
+checksum, and, of a put or delete, the column, the length of the value and the key.`,
 	}
 	c.RunE = a.run(func(ctx context.Context, _ []string) error {
+		if records != "" {
+			return a.dumpRecords(ctx, records)
+		}
 		return a.engine(crabdb.Options{ReadOnly: true, Salvage: salvage}, func(s *crabkv.Store) error {
 			return dump.Write(ctx, s.DB(), a.out)
 		})
 	})
 	c.Flags().BoolVar(&salvage, "salvage", false, "write what can be read of a damaged store")
+	c.Flags().StringVar(&records, "records", "", "write the raw records of this crabdb file")
+	c.MarkFlagsMutuallyExclusive("salvage", "records")
 	return c
 }
 
