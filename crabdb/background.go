@@ -78,10 +78,12 @@ func (db *DB) doDue(ctx context.Context) {
 func (db *DB) compactNow(ctx context.Context) {
 	err := db.Compact(ctx)
 	db.report(err)
+	hold := int64(0)
 	if err != nil {
 		end := db.end()
-		db.background.hold.Store(end + end/8 + max(db.opts.CompactMin, 0))
+		hold = end + end/8 + max(db.opts.CompactMin, 0)
 	}
+	db.background.hold.Store(hold)
 }
 
 // end returns where the log ends.

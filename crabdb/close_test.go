@@ -278,3 +278,20 @@ func TestFailedOpenLeavesNothingOpen(t *testing.T) {
 	writeFile(t, path, data)
 	mustClose(t, mustOpen(t, path, quiet()))
 }
+
+// A file that the last one has let go of is not to be had again.
+func TestReleasedFileIsNotAcquired(t *testing.T) {
+	m := inMemory(t, header{}.encode())
+	f, err := m.OpenFile(memPath, os.O_RDONLY, 0)
+	must(t, err)
+	l := newLogFile(memPath, f, false)
+	if !l.acquire() {
+		t.Fatal("it could not be acquired")
+	}
+	must(t, l.release())
+	must(t, l.release())
+	if l.acquire() {
+		t.Fatal("it was acquired after its end")
+	}
+	wantError(t, l.read(make([]byte, 1), 0), ErrClosed)
+}

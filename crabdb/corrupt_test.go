@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/crabstore/crabstore/crabdb/internal/vfs/memfs"
 )
 
 // thousand writes 1000 records and returns the file, and where record 10 is.
@@ -258,4 +260,21 @@ func TestOneDamagedSnapshotAfterTheOther(t *testing.T) {
 			data = bytesIn(t, m)
 		}
 	})
+}
+
+// What was cut off stays so: the cut is synced before anything is appended. Else a
+// power loss could bring back records from behind the cut, and they would follow
+// whatever had been written there instead.
+func TestCutTailStaysCut(t *testing.T) {
+	r := startRecorder(t, quiet())
+	r.put(1, "a", "1")
+	r.put(1, "b", "2")
+	r.put(1, "c", "3")
+	db, m, err := openBytes(t, spoil(r.bytes(), int(r.states[1].end)+8), quiet())
+	must(t, err)
+	wantContent(t, db, keys("a=1"))
+	put(t, db, "d", "4") // as long as what was torn
+	left := m.Crash(func() memfs.Fate { return memfs.Kept }, func() bool { return false })
+	again := mustOpen(t, memPath, quiet().on(left))
+	wantContent(t, again, keys("a=1", "d=4"))
 }

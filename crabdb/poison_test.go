@@ -77,12 +77,24 @@ func TestFailedInlineCompactionIsNotTheWritesFailure(t *testing.T) {
 	opts := Options{CompactRatio: 0.5, CompactMin: -1, CompactInline: true}
 	db, fail, _ := brittle(t, opts)
 	put(t, db, "k", "1")
-	fail.on(faultfs.Rename, syscall.EIO)
-	put(t, db, "k", "2")
+	tries := 0
+	fail.set(func(c faultfs.Call) error {
+		if c.Op != faultfs.Rename {
+			return nil
+		}
+		tries++
+		return syscall.EIO
+	})
+	for range 100 {
+		put(t, db, "k", "2")
+	}
 	want(t, db, "k", "2")
 	wantError(t, stats(t, db).Background, syscall.EIO)
+	if tries == 0 || tries > 50 {
+		t.Errorf("100 writes tried %d compactions", tries)
+	}
 	fail.set(nil)
-	for range 5 {
+	for range 100 {
 		put(t, db, "k", "3")
 	}
 	if st := stats(t, db); st.Background != nil || st.Dead > st.Live {
