@@ -33,7 +33,7 @@ func TestA20_SyncFailsOnce(t *testing.T) {
 					}
 					return nil
 				})
-				err, promised := syncing(db)
+				promised, err := syncing(db)
 				if syncs <= k {
 					must(t, err)
 					break
@@ -58,12 +58,12 @@ func TestA20_SyncFailsOnce(t *testing.T) {
 }
 
 // syncing does what syncs, in turn, until one fails. It returns what was safe then.
-func syncing(db *DB) (err error, promised content) {
+func syncing(db *DB) (promised content, err error) {
 	now := content{}
 	for i := range 6 {
 		k := fmt.Sprint("k", i)
 		if err := db.Put(ctx, 1, []byte(k), []byte("v")); err != nil {
-			return err, promised
+			return promised, err
 		}
 		now[id{1, k}] = "v"
 		if db.opts.Sync == SyncWrite {
@@ -78,13 +78,13 @@ func syncing(db *DB) (err error, promised content) {
 			err = db.Compact(ctx)
 		}
 		if err != nil {
-			return err, promised
+			return promised, err
 		}
 		if i > 0 && i < 5 {
 			promised = maps.Clone(now)
 		}
 	}
-	return nil, promised
+	return promised, nil
 }
 
 // When the file that a compaction writes cannot be synced, or closed after another
