@@ -56,7 +56,9 @@ func (db *DB) work(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick:
-			db.report(db.Sync())
+			if err := db.Sync(); err != nil { // a success says nothing of a compaction that failed
+				db.report(err)
+			}
 		case <-db.background.kick:
 			db.doDue(ctx)
 		}

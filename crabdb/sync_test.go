@@ -243,3 +243,25 @@ func TestSyncIntervalSyncsByItself(t *testing.T) {
 	wantError(t, err, ErrPoisoned)
 	wantError(t, stats(t, db).Background, syscall.EIO)
 }
+
+// A sync of the interval that succeeds does not hide that a compaction failed.
+func TestSyncIntervalHidesNoOtherFailure(t *testing.T) {
+	fail, syncs := &failing{}, make(chan struct{}, 100)
+	hook := func(c faultfs.Call) error {
+		if c.Op == faultfs.Sync && c.Path == memPath {
+			syncs <- struct{}{}
+		}
+		return fail.hook(c)
+	}
+	opts := Options{CompactMin: -1, CompactInline: true, Sync: SyncInterval, SyncEvery: time.Millisecond, fs: faultfs.FS{FS: memfs.New(), Hook: hook}}
+	db := mustOpen(t, memPath, opts)
+	put(t, db, "k", "1")
+	fail.on(faultfs.Rename, syscall.EIO)
+	put(t, db, "k", "2") // and fails to compact
+	wantError(t, stats(t, db).Background, syscall.EIO)
+	for i := range 2 { // the first sync is over when the second begins
+		put(t, db, fmt.Sprint("new ", i), strings.Repeat("live ", 100)) // which makes no compaction due
+		<-syncs
+	}
+	wantError(t, stats(t, db).Background, syscall.EIO)
+}
