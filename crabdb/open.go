@@ -146,7 +146,7 @@ func (db *DB) takeLock() error {
 	var held *vfs.LockedError
 	switch {
 	case errors.As(err, &held):
-		return fmt.Errorf("%w: %s is held by %s (lock file %s); end that program, or open read-only", ErrLocked, db.path, orUnknown(held.Note), held.Path)
+		return fmt.Errorf("%w: %s is held by %s (lock file %s)", ErrLocked, db.path, orUnknown(held.Note), held.Path)
 	case err != nil:
 		return fmt.Errorf("open %s: %w", db.path, err)
 	}

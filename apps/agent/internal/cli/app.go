@@ -80,7 +80,7 @@ func (a *app) writing(ctx context.Context, do func(s kv.KVStorage) error) error 
 	if err != nil {
 		return err
 	}
-	s, err := home.OpenWrite(ctx, l, func(what string) { a.note("%s", what) })
+	s, err := home.OpenWrite(ctx, l, a.telling)
 	if err != nil {
 		return err
 	}
@@ -94,6 +94,9 @@ func (a *app) changing(ctx context.Context, do func(s kv.KVStorage) error) error
 	}
 	return a.writing(ctx, do)
 }
+
+// telling says what a store that is being opened takes its time for.
+func (a *app) telling(what string) { a.note("%s", words(errors.New(what))) }
 
 // note says something on stderr at once.
 func (a *app) note(format string, args ...any) {

@@ -64,10 +64,10 @@ func (a *app) check(ctx context.Context) error {
 		return nil
 	}
 	do := func(s *crabkv.Store) error { return a.checkAll(ctx, s, tell) }
-	err := a.engine(crabdb.Options{ReadOnly: true}, do)
+	err := a.engine(ctx, crabdb.Options{ReadOnly: true}, do)
 	if errors.Is(err, kv.ErrCorrupt) && found == 0 {
 		a.note("The store is damaged (%s); what can be read of it is checked.", console.Line(words(err)))
-		err = a.engine(crabdb.Options{Salvage: true}, do)
+		err = a.engine(ctx, crabdb.Options{Salvage: true}, do)
 		found = max(found, 1)
 	}
 	if err != nil {

@@ -232,3 +232,25 @@ func TestDamagedStore(t *testing.T) {
 		t.Errorf("the damaged file was changed, %v", err)
 	}
 }
+
+// A21: many that write at once come one after the other, the first of them having
+// made the store, and none is turned away.
+func TestA21_ParallelWriters(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	const writers = 8
+	var all [writers]*exec.Cmd
+	for i := range all {
+		all[i] = agent(t, home, "remember", "the same words")
+		if err := all[i].Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range all {
+		if err := c.Wait(); err != nil {
+			t.Errorf("%v\n%s", err, stderrOf(c))
+		}
+	}
+	if n := strings.Count(output(t, agent(t, home, "memories", "list", "--json")), "\n"); n != writers {
+		t.Errorf("%d are remembered of %d", n, writers)
+	}
+}

@@ -28,12 +28,12 @@ func (a *app) storeCommand() *cobra.Command {
 }
 
 // engine runs do with the engine's own store, whatever keyspace is in it.
-func (a *app) engine(opts crabdb.Options, do func(s *crabkv.Store) error) error {
+func (a *app) engine(ctx context.Context, opts crabdb.Options, do func(s *crabkv.Store) error) error {
 	l, err := a.location()
 	if err != nil {
 		return err
 	}
-	s, err := home.OpenEngine(l, opts)
+	s, err := home.OpenEngine(ctx, l, opts, a.telling)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ checksum, and, of a put or delete, the column, the length of the value and the k
 		if records != "" {
 			return a.dumpRecords(ctx, records)
 		}
-		return a.engine(crabdb.Options{ReadOnly: true, Salvage: salvage}, func(s *crabkv.Store) error {
+		return a.engine(ctx, crabdb.Options{ReadOnly: true, Salvage: salvage}, func(s *crabkv.Store) error {
 			return dump.Write(ctx, s.DB(), a.out)
 		})
 	})
@@ -172,7 +172,7 @@ func (a *app) load(ctx context.Context, in io.Reader, into bool, opts crabdb.Opt
 	if err := home.MakeDir(l); err != nil {
 		return err
 	}
-	return a.engine(opts, func(s *crabkv.Store) error {
+	return a.engine(ctx, opts, func(s *crabkv.Store) error {
 		st, err := s.Stats(ctx)
 		if err != nil {
 			return err
@@ -196,7 +196,7 @@ func (a *app) storeCheckpoint() *cobra.Command {
 	return &cobra.Command{
 		Use: "checkpoint", Short: "Make the store safe from a power loss and quick to open", Args: takes(),
 		RunE: a.run(func(ctx context.Context, _ []string) error {
-			return a.engine(crabdb.Options{MustExist: true}, func(s *crabkv.Store) error {
+			return a.engine(ctx, crabdb.Options{MustExist: true}, func(s *crabkv.Store) error {
 				if err := s.Checkpoint(ctx); err != nil {
 					return err
 				}
@@ -210,7 +210,7 @@ func (a *app) storeCompact() *cobra.Command {
 	return &cobra.Command{
 		Use: "compact", Short: "Give back the space of what was overwritten and deleted", Args: takes(),
 		RunE: a.run(func(ctx context.Context, _ []string) error {
-			return a.engine(crabdb.Options{MustExist: true}, func(s *crabkv.Store) error {
+			return a.engine(ctx, crabdb.Options{MustExist: true}, func(s *crabkv.Store) error {
 				before, err := s.Stats(ctx)
 				if err != nil {
 					return err
@@ -236,7 +236,7 @@ func (a *app) storeBackup() *cobra.Command {
 	var force bool
 	c := &cobra.Command{Use: "backup FILE", Short: "Write a consistent copy of the store, also while it is written", Args: takes("FILE")}
 	c.RunE = a.run(func(ctx context.Context, args []string) error {
-		return a.engine(crabdb.Options{ReadOnly: true}, func(s *crabkv.Store) error {
+		return a.engine(ctx, crabdb.Options{ReadOnly: true}, func(s *crabkv.Store) error {
 			if err := notItself(s, args[0]); err != nil {
 				return err
 			}

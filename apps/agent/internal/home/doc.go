@@ -11,5 +11,5 @@
 // # How it is laid out
 //
 // home.go finds the directory, location.go reads BACKEND:LOCATION, store.go opens
-// what it names, and schema.go keeps the version of the keyspace.
+// what it names, wait.go waits where another writes it, and schema.go keeps the version of the keyspace.
 package home

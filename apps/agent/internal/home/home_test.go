@@ -157,7 +157,7 @@ func textKeys(t *testing.T, s kv.KVStorage) (keys [][]byte) {
 // A store that a person opens by a wrong path is named.
 func TestNoStoreThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.crmem")
-	_, err := OpenEngine(Location{Backend: Crabdb, Place: path}, crabdb.Options{MustExist: true})
+	_, err := OpenEngine(context.Background(), Location{Backend: Crabdb, Place: path}, crabdb.Options{MustExist: true}, nil)
 	if !errors.Is(err, ErrNoStore) {
 		t.Errorf("%v, want ErrNoStore", err)
 	}

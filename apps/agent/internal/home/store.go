@@ -23,7 +23,7 @@ type Store interface {
 // OpenRead opens a store that exists, to be read. It works beside a program that
 // writes it, and where nothing can be written.
 func OpenRead(ctx context.Context, l Location) (Store, error) {
-	s, err := OpenEngine(l, crabdb.Options{ReadOnly: true})
+	s, err := OpenEngine(ctx, l, crabdb.Options{ReadOnly: true}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -32,12 +32,13 @@ func OpenRead(ctx context.Context, l Location) (Store, error) {
 
 // OpenWrite opens a store to be read and written, and creates it where it is
 // missing, with the directory of the default store. An older keyspace is brought
-// up to date; tell is called, with what is being done, where that takes a while.
+// up to date; tell is called, with what is being done, where that takes a while. For
+// a program that writes the store it waits a few seconds, and then returns kv.ErrBusy.
 func OpenWrite(ctx context.Context, l Location, tell func(string)) (Store, error) {
 	if err := MakeDir(l); err != nil {
 		return nil, err
 	}
-	s, err := OpenEngine(l, crabdb.Options{})
+	s, err := OpenEngine(ctx, l, crabdb.Options{}, tell)
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +46,10 @@ func OpenWrite(ctx context.Context, l Location, tell func(string)) (Store, error
 }
 
 // OpenEngine opens the engine's own store, whatever its keyspace: for what is
-// asked of the engine and not of the packages above it.
-func OpenEngine(l Location, opts crabdb.Options) (*crabkv.Store, error) {
-	s, err := crabkv.Open(l.Place, opts)
+// asked of the engine and not of the packages above it. It waits and tells as
+// OpenWrite does; to be read a store is never busy, and needs no tell.
+func OpenEngine(ctx context.Context, l Location, opts crabdb.Options, tell func(string)) (*crabkv.Store, error) {
+	s, err := waiting(ctx, tell, func() (*crabkv.Store, error) { return crabkv.Open(l.Place, opts) })
 	if errors.Is(err, fs.ErrNotExist) && missing(l.Place) {
 		return nil, fmt.Errorf("%w: %s", ErrNoStore, l.Place)
 	}
