@@ -51,6 +51,11 @@ func (a *app) remember(ctx context.Context, e memory.Entry, args []string) error
 	if strings.TrimSpace(e.Content) == "" {
 		return usage("there is nothing to remember")
 	}
+	for _, text := range slices.Concat([]string{e.Content, e.Name, e.Kind, e.Source}, e.Aliases, e.Tags) {
+		if at := invalid(text); at >= 0 {
+			return fail("the text is not valid UTF-8: the byte at offset %d is 0x%02x; nothing was stored", at, text[at])
+		}
+	}
 	var stored memory.Entry
 	err := a.writing(ctx, func(s kv.KVStorage) error {
 		return kv.Update(ctx, s, func(tx kv.KVStorage) (err error) {
@@ -70,6 +75,16 @@ func (a *app) remember(ctx context.Context, e memory.Entry, args []string) error
 	}
 	a.out.Printf("%s as %s.\n", verb, console.Line(stored.Name))
 	return nil
+}
+
+// invalid returns where a text is not valid UTF-8 first, and -1 if it is.
+func invalid(text string) int {
+	for at, r := range text {
+		if r == utf8.RuneError && !strings.HasPrefix(text[at:], string(r)) {
+			return at
+		}
+	}
+	return -1
 }
 
 // putEntry stores an entry. One with the name of another takes its place, and keeps
@@ -177,7 +192,7 @@ func (a *app) recall(ctx context.Context, s kv.KVStorage, q memory.Query) error 
 		return err
 	}
 	if a.json {
-		return writeLines(a, slices.Values(result.Hits))
+		return writeLines(a, memoryHits(result.Hits))
 	}
 	for i, h := range result.Hits {
 		if i > 0 {
@@ -279,9 +294,16 @@ func (a *app) forgetCommand() *cobra.Command {
 func (a *app) forget(ctx context.Context, s kv.KVStorage, names []string) error {
 	err := kv.Update(ctx, s, func(tx kv.KVStorage) error {
 		for _, name := range names {
-			if err := memory.Delete(ctx, tx, name); errors.Is(err, kv.ErrNotFound) {
+			e, err := memory.Get(ctx, tx, name)
+			switch {
+			case errors.Is(err, kv.ErrNotFound):
 				return fail("nothing is remembered as %q", name)
-			} else if err != nil {
+			case err != nil:
+				return err
+			case e.Name != name:
+				return fail("%s is another name of %s; forget %s", name, e.Name, e.Name)
+			}
+			if err := memory.Delete(ctx, tx, name); err != nil {
 				return err
 			}
 		}

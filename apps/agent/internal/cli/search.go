@@ -37,8 +37,13 @@ What tools returned, reasoning and injected framing are not searched.`,
   agent search -C 2 backup`,
 		Args: takes("QUERY…"),
 	}
-	c.RunE = a.run(s.run)
 	flags := c.Flags()
+	c.RunE = a.run(func(ctx context.Context, args []string) error {
+		if s.query.Handle == "" && flags.Changed("session") {
+			return usage("--session is empty")
+		}
+		return s.run(ctx, args)
+	})
 	flags.StringVar(&s.query.Agent, "agent", "", "only sessions of this agent, such as claude-code")
 	flags.StringVar(&s.query.Handle, "session", "", "only this session")
 	flags.StringVar(&s.since, "since", "", "only what was said then or later: 2026-01-31, 7d, 12h")

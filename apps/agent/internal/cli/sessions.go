@@ -131,6 +131,7 @@ func (a *app) sessionTable(ctx context.Context, s kv.KVStorage, list []sessions.
 
 func (a *app) sessionsExport() *cobra.Command {
 	var file string
+	var force bool
 	c := &cobra.Command{
 		Use: "export HANDLE", Short: "Write a session as lines of JSON", Args: takes("HANDLE"),
 		Long: `Write all that is stored of a session as lines of JSON: {"meta":…}, then {"message":…}
@@ -145,10 +146,19 @@ for each message, {"event":…} for each event, and the {"state":…} of its wor
 			if file == "" || file == "-" {
 				return a.exportSession(ctx, s, handle)
 			}
-			return writeFile(file, false, func(w io.Writer) error { return exportTo(ctx, s, handle, w) })
+			unread := 0
+			err = writeFile(file, !force, func(w io.Writer) (err error) {
+				unread, err = a.exportTo(ctx, s, handle, w)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			return partial(unread)
 		})
 	})
-	c.Flags().StringVarP(&file, "output", "o", "", "file to write, in place of what it is")
+	c.Flags().StringVarP(&file, "output", "o", "", "file to write")
+	c.Flags().BoolVar(&force, "force", false, "write over a file that exists")
 	return c
 }
 
@@ -166,6 +176,9 @@ does not bring them back, unless with --force.`,
 	return c
 }
 
+// leastDeleted is how much of a handle has to be given to delete by it.
+const leastDeleted = 4
+
 // deleteSessions deletes sessions, all or none, having asked.
 func (a *app) deleteSessions(ctx context.Context, s kv.KVStorage, given []string, yes bool) error {
 	var handles []string
@@ -173,6 +186,9 @@ func (a *app) deleteSessions(ctx context.Context, s kv.KVStorage, given []string
 		handle, err := resolve(ctx, s, g)
 		if err != nil {
 			return err
+		}
+		if len(g) < leastDeleted && !strings.EqualFold(g, handle) {
+			return usage("%q is too little of a handle to delete by; give %d characters or more", g, leastDeleted)
 		}
 		m, err := sessions.Load(ctx, s, handle)
 		if err != nil {
@@ -207,25 +223,45 @@ func (a *app) deleteSessions(ctx context.Context, s kv.KVStorage, given []string
 	return nil
 }
 
-// exportTo writes a session as lines of JSON.
-func exportTo(ctx context.Context, s kv.KVStorage, handle string, w io.Writer) error {
+// exportTo writes a session as lines of JSON, and returns how many messages could
+// not be read. They are named on stderr.
+func (a *app) exportTo(ctx context.Context, s kv.KVStorage, handle string, w io.Writer) (unread int, err error) {
 	enc := newEncoder(w)
 	for r, err := range sessions.Export(ctx, s, handle) {
-		if errors.Is(err, kv.ErrCorrupt) {
-			return err // an export that is not whole does not pass for one
-		}
-		if err == nil {
+		switch {
+		case errors.Is(err, kv.ErrCorrupt) && r.Message != nil:
+			unread++
+			a.unreadable(r.Message.Index, err)
+			continue
+		case err == nil:
 			err = enc.Encode(r)
 		}
 		if err != nil {
-			return err
+			return unread, err
 		}
 	}
-	return nil
+	return unread, nil
 }
 
 func (a *app) exportSession(ctx context.Context, s kv.KVStorage, handle string) error {
-	return exportTo(ctx, s, handle, a.out)
+	unread, err := a.exportTo(ctx, s, handle, a.out)
+	if err != nil {
+		return err
+	}
+	return partial(unread)
+}
+
+// unreadable names a message that is damaged.
+func (a *app) unreadable(index int, err error) {
+	a.err.Printf("message %d cannot be read: %s\n", index, console.Line(words(err)))
+}
+
+// partial is how a command ends that had to leave so many things out.
+func partial(left int) error {
+	if left == 0 {
+		return nil
+	}
+	return &exit{exitPartial, nil}
 }
 
 // confirm asks a person. Where there is none to ask it refuses.

@@ -52,17 +52,20 @@ func (s *showing) show(ctx context.Context, store kv.KVStorage, handle string) e
 		return err
 	}
 	s.head(&m)
+	unread := 0
 	for msg, err := range sessions.Messages(ctx, store, handle, sessions.Range{}) {
 		switch {
 		case errors.Is(err, kv.ErrCorrupt):
-			s.out.Printf("\n%s\n", s.out.Dim(fmt.Sprintf("#%d cannot be read: %s", msg.Index, console.Line(words(err)))))
+			unread++
+			s.out.Printf("\n%s\n", s.out.Dim(fmt.Sprintf("#%d cannot be read", msg.Index)))
+			s.unreadable(msg.Index, err)
 		case err != nil:
 			return err
 		default:
 			s.message(&msg)
 		}
 	}
-	return nil
+	return partial(unread)
 }
 
 // head says what is known of a session.

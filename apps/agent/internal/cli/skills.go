@@ -51,7 +51,15 @@ func (a *app) skillsCheck() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = a.eachSkill(ctx, paths, "Checked", skills.Parse)
+			warned := false
+			err = a.eachSkill(ctx, paths, "Checked", func(body []byte, source string) (skills.Summary, error) {
+				sum, err := skills.Parse(body, source)
+				warned = warned || len(sum.Warnings) > 0
+				return sum, err
+			})
+			if err == nil && warned {
+				return &exit{exitFailed, nil}
+			}
 			var e *exit
 			if errors.As(err, &e) && e.code == exitPartial {
 				return &exit{exitFailed, e.err}
@@ -186,7 +194,7 @@ func (a *app) findSkills(ctx context.Context, s kv.KVStorage, query string, limi
 	}
 	for i := range hits {
 		if a.json {
-			if err := a.writeJSON(hits[i]); err != nil {
+			if err := a.writeJSON(skillHit(hits[i])); err != nil {
 				return err
 			}
 			continue

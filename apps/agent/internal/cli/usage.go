@@ -46,7 +46,9 @@ func unknownCommand(c *cobra.Command, args []string) error {
 }
 
 // takes says how many arguments a command takes, by their names in its usage: one
-// in brackets may be missing, and the last may be repeated if it ends in dots.
+// in brackets may be missing, and the last may be repeated if it ends in dots. An
+// empty one names nothing, least of all the only one that there is, and is refused,
+// unless it is a text or a query, which are data.
 func takes(names ...string) cobra.PositionalArgs {
 	least, most := 0, len(names)
 	for _, n := range names {
@@ -63,6 +65,11 @@ func takes(names ...string) cobra.PositionalArgs {
 			return fmt.Errorf("%s is missing", names[len(args)])
 		case len(args) > most:
 			return fmt.Errorf("unexpected argument %q", args[most])
+		}
+		for i, arg := range args {
+			if name := names[min(i, len(names)-1)]; arg == "" && name != "TEXT…" && name != "QUERY…" {
+				return fmt.Errorf("%s is empty", name)
+			}
 		}
 		return nil
 	}
