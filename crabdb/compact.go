@@ -23,6 +23,16 @@ func (db *DB) Compact(ctx context.Context) error {
 	return db.compact(ctx)
 }
 
+// CompactIfDue compacts when Options say that it is time. A store that stays open
+// does so by itself; a program that opens one for a single write calls it before it
+// closes, since Close waits for nothing that can be done another time.
+func (db *DB) CompactIfDue(ctx context.Context) error {
+	if db.opts.ReadOnly || !db.compactionDue() {
+		return db.isClosed()
+	}
+	return db.Compact(ctx)
+}
+
 // compactionDue tells whether dead bytes have passed the limits of the options.
 func (db *DB) compactionDue() bool {
 	db.treeMu.Lock()

@@ -357,3 +357,23 @@ func TestCompactionComesByItself(t *testing.T) {
 		})
 	}
 }
+
+// A store that is opened for one write at a time never has the time to compact
+// beside it.
+func TestCompactIfDue(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	value := bytes.Repeat([]byte("v"), 1000)
+	for range 50 {
+		db := mustOpen(t, path, Options{CompactMin: 10_000})
+		if err := db.Put(ctx, 1, []byte("k"), value); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.CompactIfDue(ctx); err != nil {
+			t.Fatal(err)
+		}
+		mustClose(t, db)
+	}
+	if size := len(readFile(t, path)); size > 25_000 { // ten dead records, a live one, and snapshots
+		t.Errorf("the file has %d bytes", size)
+	}
+}
