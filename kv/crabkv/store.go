@@ -96,6 +96,9 @@ func (s *Store) Checkpoint(ctx context.Context) error { return translate(s.db.Ch
 // Compact gives back the space of what was overwritten and deleted.
 func (s *Store) Compact(ctx context.Context) error { return translate(s.db.Compact(ctx)) }
 
+// CompactIfDue compacts when so much is dead that it is time.
+func (s *Store) CompactIfDue(ctx context.Context) error { return translate(s.db.CompactIfDue(ctx)) }
+
 // Backup writes a store file that holds what the store holds now.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	return translate(s.db.Backup(ctx, w))

@@ -29,6 +29,17 @@ func (a *app) root() *cobra.Command {
 		a.agentsCommand(), a.skillsCommand(), a.harnessesCommand(),
 		a.storeCommand(), a.versionCommand(),
 	)
+	version := root.Flags().Bool("version", false, "say which version this is")
+	root.RunE = func(c *cobra.Command, args []string) error {
+		if *version {
+			return a.sayVersion()
+		}
+		return c.Help()
+	}
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Args = knownCommand
+	}
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(unknownFlag)
 	root.SetOut(a.out)
@@ -84,7 +95,7 @@ func (a *app) writing(ctx context.Context, do func(s kv.KVStorage) error) error 
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(s), s.Close())
+	return errors.Join(do(s), home.Done(ctx, s))
 }
 
 // changing is writing for what makes no sense without a store that exists.

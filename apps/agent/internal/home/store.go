@@ -56,6 +56,16 @@ func OpenEngine(ctx context.Context, l Location, opts crabdb.Options, tell func(
 	return s, err
 }
 
+// Done closes a store that was opened for one command, which has done its work; it
+// compacts first if that is due, for a store that is open so shortly has no time to
+// do so by itself. Where there is no room for that the next command tries again.
+func Done(ctx context.Context, s Store) error {
+	if c, ok := kv.As[interface{ CompactIfDue(context.Context) error }](s); ok {
+		_ = c.CompactIfDue(ctx)
+	}
+	return s.Close()
+}
+
 func missing(path string) bool {
 	_, err := os.Stat(path)
 	return errors.Is(err, fs.ErrNotExist)
