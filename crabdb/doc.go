@@ -46,8 +46,8 @@
 //
 // # What it does not do
 //
-// One process writes at a time; others may read. Every key is in memory, some 12
-// to 20 bytes each for keys that share beginnings. There is no compression and no
+// One process writes at a time; others may read. Every key is in memory: 10 to 11
+// bytes each for keys of messages, more for keys that share less. There is no compression and no
 // encryption. A file is at most 1 TiB, a value 1 GiB, a key 64 KiB, a transaction 4
 // GiB and held in memory until it commits.
 //
