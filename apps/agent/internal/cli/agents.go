@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) agentsCommand() *cobra.Command {
-	return group("agents", "Add, list, show, rename and remove agents",
+	return listing("agents", "Add, list, show, rename and remove agents",
 		a.agentsList(), a.agentsAdd(), a.agentsShow(), a.agentsRemove(), a.agentsRename(), a.agentsDefault())
 }
 

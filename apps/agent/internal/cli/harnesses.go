@@ -15,8 +15,8 @@ import (
 )
 
 func (a *app) harnessesCommand() *cobra.Command {
-	return group("harnesses", "Add, list, get and remove the images in which agents run",
-		a.harnessesAdd(), a.harnessesList(), a.harnessesShow(), a.harnessesGet(), a.harnessesTag(), a.harnessesRemove())
+	return listing("harnesses", "Add, list, get and remove the images in which agents run",
+		a.harnessesList(), a.harnessesAdd(), a.harnessesShow(), a.harnessesGet(), a.harnessesTag(), a.harnessesRemove())
 }
 
 func (a *app) harnessesAdd() *cobra.Command {

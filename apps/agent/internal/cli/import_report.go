@@ -63,6 +63,9 @@ func (i *importing) stored(r *importer.Report) {
 	default:
 		i.out.Printf("Done in %v.\n", took)
 	}
+	if i.sample && !r.DryRun && r.Changed() {
+		i.out.Println("Try: agent search flaky reconnect")
+	}
 }
 
 // skipped says what of the input could not be taken.

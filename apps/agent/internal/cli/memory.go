@@ -233,7 +233,7 @@ func (a *app) memoriesCommand() *cobra.Command {
 	show.RunE = a.run(func(ctx context.Context, args []string) error {
 		return a.reading(ctx, func(s kv.KVStorage) error { return a.showMemory(ctx, s, args[0]) })
 	})
-	return group("memories", "List and show what is remembered", list, show)
+	return listing("memories", "List and show what is remembered", list, show)
 }
 
 func (a *app) listMemories(ctx context.Context, s kv.KVStorage, f memory.Filter) error {

@@ -17,7 +17,7 @@ import (
 )
 
 func (a *app) sessionsCommand() *cobra.Command {
-	return group("sessions", "List, show, export and delete sessions",
+	return listing("sessions", "List, show, export and delete sessions",
 		a.sessionsList(), a.sessionsShow(), a.sessionsExport(), a.sessionsDelete())
 }
 

@@ -17,8 +17,8 @@ import (
 )
 
 func (a *app) skillsCommand() *cobra.Command {
-	return group("skills", "Add, list, find, show, check and remove skills",
-		a.skillsAdd(), a.skillsList(), a.skillsSearch(), a.skillsShow(), a.skillsCheck(), a.skillsRemove())
+	return listing("skills", "Add, list, find, show, check and remove skills",
+		a.skillsList(), a.skillsAdd(), a.skillsSearch(), a.skillsShow(), a.skillsCheck(), a.skillsRemove())
 }
 
 func (a *app) skillsAdd() *cobra.Command {

@@ -33,6 +33,23 @@ func group(use, short string, of ...*cobra.Command) *cobra.Command {
 	return c
 }
 
+// listing is a group that does by itself what the list command in it does.
+func listing(use, short string, list *cobra.Command, others ...*cobra.Command) *cobra.Command {
+	c := group(use, short, append(others, list)...)
+	c.RunE = list.RunE
+	c.Flags().AddFlagSet(list.Flags())
+	return c
+}
+
+// knownCommand refuses arguments that are not the path of a command.
+func knownCommand(c *cobra.Command, args []string) error {
+	found, rest, err := c.Root().Find(args)
+	if err != nil {
+		return err
+	}
+	return unknownCommand(found, rest)
+}
+
 // unknownCommand refuses arguments where a command was meant.
 func unknownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {

@@ -43,13 +43,15 @@ func thisBuild() build {
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Say which version this is", Args: takes(),
-		RunE: a.run(func(context.Context, []string) error {
-			b := thisBuild()
-			if a.json {
-				return a.writeJSON(b)
-			}
-			a.out.Printf("agent %s, %s, %s, keyspace version %d\n", b.Version, b.Go, b.Platform, b.Schema)
-			return nil
-		}),
+		RunE: a.run(func(context.Context, []string) error { return a.sayVersion() }),
 	}
+}
+
+func (a *app) sayVersion() error {
+	b := thisBuild()
+	if a.json {
+		return a.writeJSON(b)
+	}
+	a.out.Printf("agent %s, %s, %s, keyspace version %d\n", b.Version, b.Go, b.Platform, b.Schema)
+	return nil
 }
