@@ -28,6 +28,12 @@ type fault struct {
 	What   string `json:"what"`
 }
 
+// Where faults are that no index anew puts right.
+const (
+	inFile   = "file"
+	inImages = "harnesses"
+)
+
 // String returns the fault as a line for a person.
 func (f fault) String() string {
 	if f.Offset == nil {
@@ -65,7 +71,7 @@ func (a *app) check(ctx context.Context) error {
 	}
 	do := func(s *crabkv.Store) error { return a.checkAll(ctx, s, tell) }
 	err := a.engine(ctx, crabdb.Options{ReadOnly: true}, do)
-	if errors.Is(err, kv.ErrCorrupt) && found == 0 {
+	if found == 0 && (errors.Is(err, kv.ErrCorrupt) || errors.Is(err, crabdb.ErrNotStore)) {
 		a.note("The store is damaged (%s); what can be read of it is checked.", console.Line(words(err)))
 		err = a.engine(ctx, crabdb.Options{Salvage: true}, do)
 		found = max(found, 1)
@@ -75,6 +81,9 @@ func (a *app) check(ctx context.Context) error {
 	}
 	if found > 0 {
 		a.err.Printf("%s found.\n", console.Plural(found, "fault"))
+		if found > of[inFile]+of[inImages] {
+			a.err.Println("agent store reindex makes indexes anew")
+		}
 		return &exit{exitFailed, nil}
 	}
 	if !a.json {
@@ -85,16 +94,16 @@ func (a *app) check(ctx context.Context) error {
 
 // checkAll tells of every fault in the file, and then of those in what it holds.
 func (a *app) checkAll(ctx context.Context, s *crabkv.Store, tell func(fault) error) error {
-	inFile, err := s.DB().Check(ctx)
+	damage, err := s.DB().Check(ctx)
 	if err != nil {
 		return err
 	}
-	for _, f := range inFile {
+	for _, f := range damage {
 		what := f.What
 		if f.Length > 0 {
 			what = fmt.Sprintf("%s (%d bytes)", what, f.Length)
 		}
-		if err := tell(fault{Where: "file", Offset: &f.Offset, Length: f.Length, What: what}); err != nil {
+		if err := tell(fault{Where: inFile, Offset: &f.Offset, Length: f.Length, What: what}); err != nil {
 			return err
 		}
 	}
@@ -129,7 +138,7 @@ func checkOthers(ctx context.Context, s kv.KVStorage, tell func(fault) error) er
 	}
 	images, err := harnesses.Check(ctx, s)
 	for _, what := range images {
-		err = errors.Join(err, tell(fault{Where: "harnesses", What: what}))
+		err = errors.Join(err, tell(fault{Where: inImages, What: what}))
 	}
 	return err
 }

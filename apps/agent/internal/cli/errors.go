@@ -17,12 +17,15 @@ var hints = []struct {
 }{
 	{home.ErrNoStore, `"agent import" makes one of the sessions that your coding agents left here, "agent import --sample" one of samples`},
 	{kv.ErrBusy, "another program is writing this store; try again when it has ended. What only reads, such as search, works meanwhile"},
-	{kv.ErrCorrupt, damaged}, {crabdb.ErrCorrupt, damaged},
+	{kv.ErrCorrupt, damaged}, {crabdb.ErrCorrupt, damaged}, {crabdb.ErrNotStore, damaged},
 	{crabdb.ErrPoisoned, "look whether the disk is full, then try again"},
 	{kv.ErrConflict, "it was changed meanwhile; look at it and try again"},
 }
 
-const damaged = `"agent store check" says what is damaged, and "agent store dump --salvage" reads what is left`
+const damaged = `"agent store check" says where. What can be read of a damaged store is saved in a new one by
+  agent store dump --salvage > FILE
+  agent --home NEW store load FILE
+  agent --home NEW store reindex`
 
 // noise is what packages put before their errors for programmers.
 var noise = []string{"kv: store is busy: crabdb: locked by another: ", "kv: corrupt data: crabdb: corrupt: ", "crabdb: "}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -222,7 +223,12 @@ func TestDamagedStore(t *testing.T) {
 	if code != exitFailed || !strings.Contains(stderrOf(dump), "offset") || !strings.Contains(stderrOf(dump), "--salvage") {
 		t.Errorf("dump: exit code %d, says %q", code, stderrOf(dump))
 	}
-	salvaged := output(t, agent(t, home, "store", "dump", "--salvage"))
+	salvage := agent(t, home, "store", "dump", "--salvage")
+	salvage.Stdout = &bytes.Buffer{}
+	if code := codeOf(t, salvage); code != exitPartial || !regexp.MustCompile(`(?m)^left out: offset \d+, \d+ bytes: .*barnacle`).MatchString(stderrOf(salvage)) {
+		t.Errorf("salvage: exit code %d, says %q", code, stderrOf(salvage))
+	}
+	salvaged := salvage.Stdout.(*bytes.Buffer).String()
 	for word, want := range map[string]bool{"anchor": true, "crab": true, "barnacle": false} {
 		if got := strings.Contains(salvaged, hex.EncodeToString([]byte("something about a "+word))); got != want {
 			t.Errorf("what was salvaged has the %s: %v", word, got)

@@ -130,13 +130,28 @@ checksum, and, of a put or delete, the column, the length of the value and the k
 			return a.dumpRecords(ctx, records)
 		}
 		return a.engine(ctx, crabdb.Options{ReadOnly: true, Salvage: salvage}, func(s *crabkv.Store) error {
-			return dump.Write(ctx, s.DB(), a.out)
+			if err := dump.Write(ctx, s.DB(), a.out); err != nil {
+				return err
+			}
+			return a.lost(ctx, s.DB())
 		})
 	})
-	c.Flags().BoolVar(&salvage, "salvage", false, "write what can be read of a damaged store")
+	c.Flags().BoolVar(&salvage, "salvage", false, "write what can be read of a damaged store; exits with 3 when something cannot")
 	c.Flags().StringVar(&records, "records", "", "write the raw records of this crabdb file")
 	c.MarkFlagsMutuallyExclusive("salvage", "records")
 	return c
+}
+
+// lost names what an opening with salvage had to leave out.
+func (a *app) lost(ctx context.Context, db *crabdb.DB) error {
+	st, err := db.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	for _, span := range st.Recovery.Lost {
+		a.err.Printf("left out: offset %d, %s: %s\n", span.Offset, console.Plural(int(span.Length), "byte"), console.Line(span.Reason))
+	}
+	return partial(len(st.Recovery.Lost))
 }
 
 func (a *app) storeLoad() *cobra.Command {

@@ -3,7 +3,8 @@ package home
 import "errors"
 
 var (
-	// ErrNoStore is returned for a store that was to be read and does not exist.
+	// ErrNoStore is returned for a store that was to be read and does not exist,
+	// or is a file of no bytes.
 	ErrNoStore = errors.New("no store there")
 
 	// ErrBackend is returned for a backend that this program has not, and for a

@@ -53,7 +53,16 @@ func OpenEngine(ctx context.Context, l Location, opts crabdb.Options, tell func(
 	if errors.Is(err, fs.ErrNotExist) && missing(l.Place) {
 		return nil, fmt.Errorf("%w: %s", ErrNoStore, l.Place)
 	}
+	if errors.Is(err, crabdb.ErrNotStore) && empty(l.Place) {
+		return nil, fmt.Errorf("%w: %s is empty", ErrNoStore, l.Place)
+	}
 	return s, err
+}
+
+// empty tells of a file of no bytes. A store is made in it as where none is.
+func empty(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Size() == 0
 }
 
 // Done closes a store that was opened for one command, which has done its work; it
