@@ -64,6 +64,16 @@ func TestNameOf(t *testing.T) {
 	}
 }
 
+func TestInvalid(t *testing.T) {
+	for text, want := range map[string]int{
+		"": -1, "añ山": -1, "\uFFFD": -1, "\xff": 0, "añ\xff": 3, "\uFFFD\xe5\xb1": 3, "\xed\xa0\x80": 0, // half a surrogate
+	} {
+		if got := invalid(text); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
+
 // A file that could not be written whole leaves what was there, and nothing beside.
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()

@@ -57,12 +57,9 @@ func (a *app) skillsCheck() *cobra.Command {
 				warned = warned || len(sum.Warnings) > 0
 				return sum, err
 			})
-			if err == nil && warned {
-				return &exit{exitFailed, nil}
-			}
 			var e *exit
-			if errors.As(err, &e) && e.code == exitPartial {
-				return &exit{exitFailed, e.err}
+			if err == nil && warned || errors.As(err, &e) && e.code == exitPartial { // all of it was said
+				return &exit{exitFailed, nil}
 			}
 			return err
 		}),
