@@ -21,7 +21,7 @@ func wantLocked(t *testing.T, path string, pid int) {
 		db.Close()
 	}
 	wantError(t, err, ErrLocked)
-	wantText(t, err, filepath.Base(path), fmt.Sprintf("pid %d", pid), "read-only")
+	wantText(t, err, filepath.Base(path), fmt.Sprintf("pid %d", pid))
 }
 
 // A second writer of the same process is refused, by whatever path it comes, and a

@@ -66,9 +66,9 @@ func (l *loader) sizeIndexed(id []byte, at int64) (n int, reason, err error) {
 	if b[0] != opPut || b[1] != id[0] || key != len(id)-1 || string(b[valueAtKey:need-4]) != string(id[1:]) {
 		return 0, fmt.Errorf("it points at %d, where another record stands", at), nil
 	}
-	n = l.log.layout.size(key, int(binary.LittleEndian.Uint32(b[need-4:])))
-	if at+int64(n) > l.head.indexAt {
+	value := int64(binary.LittleEndian.Uint32(b[need-4:]))
+	if value > MaxValue || at+int64(l.log.size(key, 0))+value > l.head.indexAt {
 		return 0, fmt.Errorf("it points at %d, to a record that ends behind it", at), nil
 	}
-	return n, nil, nil
+	return l.log.size(key, int(value)), nil, nil
 }
