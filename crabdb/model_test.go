@@ -186,8 +186,13 @@ func (m *machine) Kill(t *rapid.T) {
 	m.open(t)
 }
 
-// Damage spoils the snapshot that the header names, which costs a replay.
+// Damage spoils the snapshot that the header names, which costs a replay. In a plain
+// file, where nothing has a checksum, a spoiled snapshot may read as records: that is
+// damage of the kind that cannot be seen there (FORMAT.md), so it is left out.
 func (m *machine) Damage(t *rapid.T) {
+	if m.opts.Plain {
+		return
+	}
 	left := m.m.Kill()
 	data := bytesIn(t, left)
 	h, err := decodeHeader("", data)
