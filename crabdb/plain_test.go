@@ -131,3 +131,18 @@ func TestPlainEmptySnapshotOverAnUnreadableLog(t *testing.T) {
 		db = mustOpen(t, memPath, quietPlain().on(m))
 	}
 }
+
+// The remains of an empty snapshot of which one bit is changed are, with the records
+// behind them, a chain of other records by luck.
+func TestPlainRemainsThatAreRecordsByLuck(t *testing.T) {
+	for _, records := range [][]byte{
+		concat(plainRecord(opPut, 0, "k", "")),
+		concat(plainRecord(opPut, 0, "k", ""), plainRecord(opPut, 0, "k", "")),
+	} {
+		data := concat(header{indexAt: headerSize, indexLen: 4}.encode(), []byte{0, 0x40, 0, 0}, records)
+		db, _, err := openBytes(t, data, quietPlain())
+		must(t, err)
+		wantContent(t, db, content{{0, "k"}: ""})
+		wantSound(t, db)
+	}
+}

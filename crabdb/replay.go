@@ -222,19 +222,18 @@ func (l *loader) snapshotHere() (int64, fault, error) {
 
 // remainsHere tells whether the place that the header names, where no snapshot is
 // that could be used, has the remains of one. Where a record stands, the header is
-// that of another state of the file. In a plain file remains may be a record by luck;
-// then none follows it, and one does follow the snapshot.
+// that of another state of the file; but in a plain file remains may be a record by
+// luck.
 func (l *loader) remainsHere() (bool, error) {
 	_, bad, err := l.next(l.upTo)
 	if bad != "" || err != nil || l.log.sealed {
 		return bad != "" && !l.log.meant(bad), err
 	}
-	_, chain, err := l.recordInChain(l.upTo)
-	if chain || err != nil || l.head.watermark() == l.size {
-		return false, err
+	if l.head.watermark() == l.size {
+		return false, nil
 	}
-	_, bad, err = l.next(l.head.watermark())
-	return bad == "", err
+	n, err := l.notRecords(l.upTo, l.head.indexLen, l.head.indexLen)
+	return n > 0, err
 }
 
 // interrupted looks, now and then, whether who waits for the load still does.

@@ -183,24 +183,33 @@ func (l *loader) matchPlainSnapshot(offset int64) (int64, error) {
 
 // matchEmptySnapshot returns the length of the snapshots of an empty index that
 // stand at an offset, each four zero bytes. A record of an empty key in column 0
-// begins so too, and any of column 0 with two. The records behind tell which it is,
-// as long as no key of column 0 is empty or begins with zeros; nothing tells those.
+// begins so too, and any of column 0 with two.
 func (l *loader) matchEmptySnapshot(offset int64) (int64, error) {
 	zeros, err := l.zeros(offset)
 	if zeros < 4 || err != nil {
 		return 0, err
 	}
-	zeros -= zeros % 4
-	for n := zeros; n > 0; n -= 4 {
+	return l.notRecords(offset, zeros-zeros%4, 4)
+}
+
+// notRecords returns how many bytes at an offset of a plain file are no records: most,
+// or so many steps less, or none. The records behind tell, as long as no key of column
+// 0 is empty or begins with zeros; nothing tells those from what is before them.
+func (l *loader) notRecords(offset, most, step int64) (int64, error) {
+	key, chain, err := l.recordInChain(offset)
+	if chain && key > 0 || err != nil {
+		return 0, err
+	}
+	for n := most; n > 0; n -= step {
 		key, ok, err := l.recordInChain(offset + n)
 		if ok && key > 0 || err != nil {
 			return n, err
 		}
 	}
-	if _, ok, err := l.recordInChain(offset); ok || err != nil {
-		return 0, err
+	if chain {
+		return 0, nil
 	}
-	for n := zeros; n > 0; n -= 4 {
+	for n := most; n > 0; n -= step {
 		_, bad, err := l.next(offset + n)
 		if bad == "" || offset+n == l.head.indexAt || err != nil {
 			return n, err
