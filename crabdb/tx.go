@@ -137,11 +137,9 @@ func (tx *Tx) Get(col byte, key []byte) ([]byte, error) {
 		return nil, err
 	case !ok:
 		return nil, ErrNotFound
-	case at.offset() >= tx.start:
-		return tx.pending(col, key, at)
 	}
-	r, err := tx.base.log.record(col, key, at)
-	return r.value, err
+	s := snapshot{log: tx.base.log, tx: tx}
+	return s.value(col, key, at)
 }
 
 func (tx *Tx) find(id []byte) (location, bool, error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/crabstore/crabstore/agents"
 	"github.com/crabstore/crabstore/apps/agent/internal/console"
+	"github.com/crabstore/crabstore/apps/agent/internal/home"
 	"github.com/crabstore/crabstore/apps/agent/internal/importer"
 	"github.com/crabstore/crabstore/crabdb"
 	"github.com/crabstore/crabstore/harnesses"
@@ -164,16 +165,9 @@ func (a *app) storeReindex() *cobra.Command {
 
 // reindex makes every index anew and returns of how many sessions.
 func reindex(ctx context.Context, s kv.KVStorage) (int, error) {
-	n, err := sessions.Reindex(ctx, s, "")
+	n, err := home.Reindex(ctx, s)
 	if err != nil {
 		return n, err
 	}
-	for _, step := range []func(context.Context, kv.KVStorage) error{
-		importer.Reindex, memory.Reindex, skills.Reindex, agents.Reindex,
-	} {
-		if err := step(ctx, s); err != nil {
-			return n, err
-		}
-	}
-	return n, nil
+	return n, importer.Reindex(ctx, s)
 }

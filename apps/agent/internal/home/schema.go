@@ -74,16 +74,23 @@ func fillIndexes(ctx context.Context, s kv.KVStorage) error {
 	if err := dropText(ctx, s); err != nil {
 		return err
 	}
-	if err := agents.Reindex(ctx, s); err != nil {
-		return err
+	_, err := Reindex(ctx, s)
+	return err
+}
+
+// Reindex makes every index of the packages above the store anew from the content,
+// and returns of how many sessions.
+func Reindex(ctx context.Context, s kv.KVStorage) (int, error) {
+	n, err := sessions.Reindex(ctx, s, "")
+	if err != nil {
+		return n, err
 	}
-	if _, err := sessions.Reindex(ctx, s, ""); err != nil {
-		return err
+	for _, step := range []func(context.Context, kv.KVStorage) error{agents.Reindex, memory.Reindex, skills.Reindex} {
+		if err := step(ctx, s); err != nil {
+			return n, err
+		}
 	}
-	if err := memory.Reindex(ctx, s); err != nil {
-		return err
-	}
-	return skills.Reindex(ctx, s)
+	return n, nil
 }
 
 // dropped is how many keys dropText deletes in one commit.

@@ -140,6 +140,19 @@ func (o *openCodeSession) open(a *assembler) *Session {
 	return s
 }
 
+// take counts a message as a record that was understood and adds it, and hands on
+// what has come together when that is enough.
+func (m *openCodeMessage) take(r *reading, s *Session) error {
+	r.asm.records++
+	r.asm.known++
+	r.asm.batch.Records++
+	m.add(r.asm, s)
+	if r.asm.full(0) {
+		return r.emit(false)
+	}
+	return nil
+}
+
 // add takes a message with its parts, in the form of either generation.
 func (m *openCodeMessage) add(a *assembler, s *Session) {
 	if m.Role == "" {

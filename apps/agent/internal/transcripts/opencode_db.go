@@ -367,14 +367,8 @@ func (d *openCodeDB) each(s *Session, n *int, complete func(row, *openCodeMessag
 		if m.Time.V.Created.IsZero() {
 			m.Time.V.Created.Time = unixTime(float64(row.number("time_created")))
 		}
-		r.asm.records++
-		r.asm.known++
-		r.asm.batch.Records++
-		m.add(r.asm, s)
-		if r.asm.full(0) {
-			if err := r.emit(false); err != nil {
-				return err
-			}
+		if err := m.take(r, s); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -165,14 +165,8 @@ func (t *openCodeTree) read(o *openCodeSession) error {
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		r.asm.records++
-		r.asm.known++
-		r.asm.batch.Records++
-		m.add(r.asm, s)
-		if r.asm.full(0) {
-			if err := r.emit(false); err != nil {
-				return err
-			}
+		if err := m.take(r, s); err != nil {
+			return err
 		}
 	}
 	return r.emit(true)
