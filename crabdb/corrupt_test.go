@@ -274,7 +274,7 @@ func TestCutTailStaysCut(t *testing.T) {
 	must(t, err)
 	wantContent(t, db, keys("a=1"))
 	put(t, db, "d", "4") // as long as what was torn
-	left := m.Crash(func() memfs.Fate { return memfs.Kept }, func() bool { return false })
+	left := m.Crash(func() memfs.Fate { return memfs.Kept }, func() memfs.Change { return memfs.Undone })
 	again := mustOpen(t, memPath, quiet().on(left))
 	wantContent(t, again, keys("a=1", "d=4"))
 }

@@ -1,6 +1,8 @@
 package crabdb
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -13,65 +15,141 @@ import (
 	"github.com/crabstore/crabstore/crabdb/internal/vfs/memfs"
 )
 
-// history is what was written to a store, and what of it was promised to survive a
-// power loss.
+// history is what was written to a store, write by write, and what of it was promised
+// to survive a power loss.
 type history struct {
-	states   []content // acknowledged, oldest first
-	promised int       // index of the oldest that may be found
+	writes   []write // acknowledged, oldest first; the first is the empty store
+	promised int     // index of the oldest that may be found as the last
 }
 
-func (h *history) last() content { return h.states[len(h.states)-1] }
+// write is what the store may hold when a crash comes before the write is finished,
+// besides what it held before: the last is the finished write. In a sealed file there
+// is no other; in a plain one there is one for each part of a transaction.
+type write []content
 
-// crash is a file system as a crash left it, and which states are legal in it.
+func (w write) last() content { return w[len(w)-1] }
+
+func (h *history) now() content { return h.writes[len(h.writes)-1].last() }
+
+// legal returns what may be found when a write is the last that has to be there, and
+// the one behind so many was at hand.
+func (h *history) legal(oldest, hand int) []content {
+	legal := []content{h.writes[oldest].last()}
+	for _, w := range h.writes[oldest+1 : min(hand+1, len(h.writes))] {
+		legal = append(legal, w...)
+	}
+	return legal
+}
+
+// crash is a file system as a crash left it.
 type crash struct {
 	left   *memfs.FS
 	what   string
-	states []content // without the write at hand
-	hand   int       // number of the write at hand
+	oldest int // the write that has to be there, with all before it
+	hand   int // the write at hand
 }
 
-// crasher takes what a crash would leave before every call that changes something.
+// crasher writes to a store, and takes what crashes would leave before the calls that
+// change the file system.
 type crasher struct {
-	mu      sync.Mutex
+	opts Options
+	rng  *rand.Rand // of the hook and the checks
+	pick func() bool
+	keys int // how many there are
+
+	alike bool // values have one length
+
+	mu      sync.Mutex // the hook may be called by background work
 	m       *memfs.FS
-	rng     *rand.Rand
+	process int // the one that runs; another before it was killed
 	history history
 	armed   bool
 	step    string
 	crashes []crash
-	random  int // crashes at a call with random sectors
-	sealed  bool
+	checked int
 }
 
-func (c *crasher) hook(call faultfs.Call) error {
+func newCrasher(opts Options, seed, run uint64) *crasher {
+	return &crasher{
+		opts:    opts,
+		m:       memfs.New(),
+		rng:     rand.New(rand.NewPCG(seed, run+1<<32)),
+		pick:    func() bool { return true },
+		keys:    8,
+		history: history{writes: []write{{content{}}}},
+	}
+}
+
+var errKilled = errors.New("the process is gone")
+
+// open opens the store as another process.
+func (c *crasher) open() (*DB, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.armed || !call.Op.Changes() {
+	c.process++
+	process, m := c.process, c.m
+	c.mu.Unlock()
+	return Open(memPath, c.opts.on(faultfs.FS{FS: m, Hook: func(call faultfs.Call) error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if process != c.process {
+			return errKilled
+		}
+		if c.armed && call.Op.Changes() && c.pick() {
+			c.take("before "+call.String(), c.eachLoss()...)
+		}
 		return nil
-	}
-	c.take("killed", call, c.m.Kill())
-	c.take("synced alone", call, c.m.Synced())
-	if !c.sealed { // nothing tells a hole in a plain file from what was written
-		return nil
-	}
-	fates := []memfs.Fate{memfs.Lost, memfs.Kept, memfs.Zeroed, memfs.Garbled}
-	for range c.random {
-		c.take("random", call, c.m.Crash(
-			func() memfs.Fate { return fates[c.rng.IntN(len(fates))] },
-			func() bool { return c.rng.IntN(2) == 0 }))
-	}
-	return nil
+	}}))
 }
 
-func (c *crasher) take(how string, call faultfs.Call, left *memfs.FS) {
-	states := c.history.states
-	if how != "killed" {
-		states = states[c.history.promised:]
-	} else {
-		states = states[len(states)-1:]
+// loss is what a crash can leave now.
+type loss struct {
+	how  string
+	all  bool // a process was killed, and nothing else
+	left func() *memfs.FS
+}
+
+// eachLoss returns those that the format is to survive.
+func (c *crasher) eachLoss() []loss {
+	losses := []loss{
+		{"killed", true, c.m.Kill},
+		{"synced alone", false, c.m.Synced},
+		{"the first sectors", false, func() *memfs.FS {
+			first := c.rng.IntN(10)
+			return c.m.Crash(func() memfs.Fate {
+				if first--; first >= 0 {
+					return memfs.Kept
+				}
+				return memfs.Lost
+			}, c.change)
+		}},
 	}
-	what := fmt.Sprintf("%s, %s, before %s", c.step, how, call)
-	c.crashes = append(c.crashes, crash{left, what, slices.Clone(states), len(c.history.states)})
+	if c.opts.Plain { // nothing tells a hole in a plain file from what was written
+		return losses
+	}
+	for _, fates := range [][]memfs.Fate{
+		{memfs.Lost, memfs.Kept},
+		{memfs.Kept, memfs.Zeroed},
+		{memfs.Lost, memfs.Kept, memfs.Zeroed, memfs.Garbled},
+	} {
+		losses = append(losses, loss{fmt.Sprint("sectors at random of ", fates), false, func() *memfs.FS {
+			return c.m.Crash(func() memfs.Fate { return fates[c.rng.IntN(len(fates))] }, c.change)
+		}})
+	}
+	return losses
+}
+
+func (c *crasher) change() memfs.Change { return memfs.Change(c.rng.IntN(3)) }
+
+// take notes what crashes leave.
+func (c *crasher) take(when string, losses ...loss) {
+	for _, l := range losses {
+		oldest := c.history.promised
+		if l.all {
+			oldest = len(c.history.writes) - 1
+		}
+		what := fmt.Sprintf("%s, %s, %s", c.step, l.how, when)
+		c.crashes = append(c.crashes, crash{l.left(), what, oldest, len(c.history.writes)})
+	}
 }
 
 // script are some sixty operations of all kinds.
@@ -91,93 +169,177 @@ func script(rng *rand.Rand) []string {
 // process loses nothing at all. Crashing again during the recovery changes nothing
 // of that.
 func TestCrashBeforeEachCall(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := newSeed(t)
 	crashes := 0
 	eachFormat(t, func(t *testing.T, opts Options) {
 		for _, sync := range []SyncMode{SyncCheckpoint, SyncWrite} {
-			for run := range times(2, 200) {
-				rng := rand.New(rand.NewPCG(seed, uint64(run)))
-				c := &crasher{m: memfs.New(), rng: rng, random: 3, sealed: !opts.Plain, history: history{states: []content{{}}}}
-				o := opts.with(sync).on(faultfs.FS{FS: c.m, Hook: c.hook})
-				c.run(t, o, script(rng))
-				for _, x := range c.crashes {
-					crashes++
-					x.check(t, c, opts, 2)
-				}
+			for run := range uint64(times(2, 200)) {
+				c := newCrasher(opts.with(sync), seed, run)
+				rng := rand.New(rand.NewPCG(seed, run))
+				must(t, c.run(rng, script(rng)))
+				crashes += c.checked
 			}
 		}
 	})
 	t.Logf("%d crashes", crashes)
 }
 
-func (c *crasher) run(t *testing.T, opts Options, steps []string) {
-	db := mustOpen(t, memPath, opts)
+func (c *crasher) run(rng *rand.Rand, steps []string) error {
+	db, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer func() { db.Close() }()
 	for i, step := range steps {
 		c.mu.Lock()
 		c.step, c.armed = fmt.Sprintf("step %d, %s", i, step), true
 		c.mu.Unlock()
-		next := maps.Clone(c.history.last())
+		var wrote write
 		switch step {
-		case "put":
-			k, v := c.key(), strings.Repeat(fmt.Sprint(i, " "), c.rng.IntN(200))
-			put(t, db, k, v)
-			next[id{1, k}] = v
-		case "delete":
-			k := c.key()
-			_, err := db.Delete(ctx, 1, []byte(k))
-			must(t, err)
-			delete(next, id{1, k})
-		case "update":
-			in(t, db, func(tx *Tx) {
-				for range 3 {
-					k, v := c.key(), fmt.Sprint("update ", i)
-					must(t, tx.Put(1, []byte(k), []byte(v)))
-					next[id{1, k}] = v
-				}
-			})
+		case "put", "delete", "update":
+			wrote, err = c.write(db, rng, step)
 		case "checkpoint":
-			must(t, db.Checkpoint(ctx))
+			err = db.Checkpoint(ctx)
 		case "compact":
-			must(t, db.Compact(ctx))
+			err = db.Compact(ctx)
 		case "sync":
-			must(t, db.Sync())
+			err = db.Sync()
 		case "backup":
-			must(t, db.Backup(ctx, &strings.Builder{}))
+			err = c.backup(db)
 		case "reopen":
-			mustClose(t, db)
-			db = mustOpen(t, memPath, opts)
+			if err = db.Close(); err == nil {
+				db, err = c.open()
+			}
+		case "kill":
+			db, err = c.kill(db)
+		case "crash":
+			db, err = c.crash(db)
 		}
-		c.acknowledge(step, next, opts.Sync)
+		if err != nil {
+			return fmt.Errorf("step %d, %s: %w", i, step, err)
+		}
+		c.acknowledge(step, wrote)
 	}
+	c.mu.Lock()
 	c.armed = false
-	mustClose(t, db)
+	c.mu.Unlock()
+	return errors.Join(db.Close(), c.check())
 }
 
-func (c *crasher) key() string { return fmt.Sprint("k", c.rng.IntN(8)) }
+// kill ends the process and goes on with another. What the first had not synced is
+// still not on the disk.
+func (c *crasher) kill(db *DB) (*DB, error) {
+	c.mu.Lock()
+	c.process++
+	c.m.ReleaseLocks()
+	c.mu.Unlock()
+	db.Close() // for its goroutines
+	return c.open()
+}
+
+// crash loses power and goes on with what is left.
+func (c *crasher) crash(db *DB) (*DB, error) {
+	c.mu.Lock()
+	c.process++
+	c.armed = false // until it is known what the history is
+	losses := c.eachLoss()
+	c.take("at rest", losses[c.rng.IntN(len(losses))])
+	c.mu.Unlock()
+	db.Close() // for its goroutines
+	last := c.crashes[len(c.crashes)-1]
+	c.m = last.left.Kill()
+	if err := c.check(); err != nil {
+		return db, err
+	}
+	db, err := c.open()
+	if err != nil {
+		return db, err
+	}
+	found, err := readContent(db)
+	if err == nil && !slices.ContainsFunc(c.history.legal(last.oldest, last.hand), found.equal) {
+		err = fmt.Errorf("%s: the store holds %v, and another when it was checked", last.what, found)
+	}
+	c.history = history{writes: []write{{found}}}
+	return db, err
+}
+
+// write makes a write of some kind, and returns what it may leave.
+func (c *crasher) write(db *DB, rng *rand.Rand, kind string) (write, error) {
+	name := func() string { return fmt.Sprintf("k%02d", rng.IntN(c.keys)) }
+	text := func() string {
+		if c.alike { // so that one may come to stand where another did before a crash
+			return fmt.Sprintf("%080d", rng.IntN(1000))
+		}
+		return strings.Repeat(fmt.Sprint(rng.IntN(1000), " "), rng.IntN(200))
+	}
+	next := maps.Clone(c.history.now())
+	switch kind {
+	case "put":
+		k, v := name(), text()
+		next[id{1, k}] = v
+		return write{next}, db.Put(ctx, 1, []byte(k), []byte(v))
+	case "delete":
+		k := name()
+		delete(next, id{1, k})
+		_, err := db.Delete(ctx, 1, []byte(k))
+		return write{next}, err
+	}
+	var parts write
+	err := db.Update(ctx, func(tx *Tx) error {
+		for range 3 {
+			k, v := name(), text()
+			next[id{1, k}] = v
+			parts = append(parts, maps.Clone(next))
+			if err := tx.Put(1, []byte(k), []byte(v)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if !c.opts.Plain {
+		parts = parts[2:]
+	}
+	return parts, err
+}
+
+// backup takes a copy, which has to hold what the store does.
+func (c *crasher) backup(db *DB) error {
+	var b bytes.Buffer
+	if err := db.Backup(ctx, &b); err != nil {
+		return err
+	}
+	return try(func(t tester) {
+		wantLegal(t, inMemory(t, b.Bytes()), quiet(), c.history.now())
+	})
+}
 
 // acknowledge notes a step that has returned.
-func (c *crasher) acknowledge(step string, next content, sync SyncMode) {
+func (c *crasher) acknowledge(step string, wrote write) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	writes := step == "put" || step == "delete" || step == "update"
-	if writes {
-		c.history.states = append(c.history.states, next)
+	if wrote != nil {
+		c.history.writes = append(c.history.writes, wrote)
 	}
-	if step != "backup" && (!writes || sync == SyncWrite) {
-		c.history.promised = len(c.history.states) - 1
+	if syncs := step != "backup" && step != "kill" && wrote == nil; syncs || c.opts.Sync == SyncWrite {
+		c.history.promised = len(c.history.writes) - 1
 	}
 }
 
-// check opens what a crash left, and crashes again on the way, so many times.
-func (x crash) check(t *testing.T, c *crasher, opts Options, again int) {
-	t.Helper()
-	legal := x.states
-	if x.hand < len(c.history.states) {
-		legal = append(legal, c.history.states[x.hand])
+// check opens what each crash left, and crashes again on the way.
+func (c *crasher) check() error {
+	for _, x := range c.crashes {
+		if err := c.recover(x, 2); err != nil {
+			return fmt.Errorf("%s: %w", x.what, err)
+		}
 	}
+	c.crashes = nil
+	return nil
+}
+
+func (c *crasher) recover(x crash, again int) error {
+	c.checked++
 	if len(x.left.Kill().Names()) == 0 {
-		return // before the store's name was durable there is none
+		return nil // before the store's name was durable there is none
 	}
 	var during []*memfs.FS
 	hook := func(call faultfs.Call) error {
@@ -186,19 +348,20 @@ func (x crash) check(t *testing.T, c *crasher, opts Options, again int) {
 		}
 		return nil
 	}
-	db, err := Open(memPath, opts.on(faultfs.FS{FS: x.left, Hook: hook}))
+	opts := quiet()
+	opts.Plain = c.opts.Plain
+	err := try(func(t tester) {
+		wantLegal(t, faultfs.FS{FS: x.left, Hook: hook}, opts, c.history.legal(x.oldest, x.hand)...)
+	})
 	if err != nil {
-		t.Fatalf("%s: %v", x.what, err)
+		return err
 	}
-	defer db.Close()
-	got := contentOf(t, db)
-	if !slices.ContainsFunc(legal, got.equal) {
-		t.Fatalf("%s: the store holds %v\nwant one of %v", x.what, got, legal)
-	}
-	wantSoundIndex(t, db)
 	for _, left := range during {
 		y := x
-		y.left, y.what = left, x.what+", and again"
-		y.check(t, c, opts, again-1)
+		y.left = left
+		if err := c.recover(y, again-1); err != nil {
+			return fmt.Errorf("and again: %w", err)
+		}
 	}
+	return nil
 }

@@ -203,6 +203,19 @@ func wantContent(t tester, db *DB, want content) {
 	}
 }
 
+// wantLegal opens the store of a file system and wants it to hold one of some
+// contents, to the point that every key is found, and without faults.
+func wantLegal(t tester, fsys vfs.FS, opts Options, legal ...content) {
+	t.Helper()
+	db, err := Open(memPath, opts.on(fsys))
+	must(t, err)
+	defer db.Close()
+	if got := contentOf(t, db); !slices.ContainsFunc(legal, got.equal) {
+		t.Fatalf("the store holds %v\nwant one of %v", got, legal)
+	}
+	wantSoundIndex(t, db)
+}
+
 // keys returns content of column 1, of "key=value" words.
 func keys(words ...string) content {
 	c := content{}

@@ -23,23 +23,43 @@ const (
 	Garbled             // it has bytes that nobody wrote; else as Kept
 )
 
+// Change is what became of a change of a directory, or of a file's being cut short,
+// that was made and not synced.
+type Change int
+
+// What can have become of it.
+const (
+	Undone Change = iota
+	Done
+	Half // of a rename: the file has both names; else as Undone
+)
+
 // Crash returns the file system that is found after a power loss now: with all
-// that was synced; of every other sector what sector says; and of every change of
-// a directory, from the oldest to the newest, those that entry says. Nothing is
-// locked in it. The file system itself goes on as it was.
-func (m *FS) Crash(sector func() Fate, entry func() bool) *FS {
+// that was synced; of every other sector what sector says; and of every change,
+// from the oldest to the newest, what change says. Nothing is locked in it. The
+// file system itself goes on as it was.
+func (m *FS) Crash(sector func() Fate, change func() Change) *FS {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	durable := maps.Clone(m.durable)
 	for _, c := range m.pending {
-		if entry() {
+		switch change() {
+		case Done:
 			c.apply(durable)
+		case Half:
+			if c.gone != "" {
+				durable[c.path] = c.to
+			}
 		}
 	}
 	after := New()
+	left := map[*inode]*inode{}
 	for path, n := range durable {
-		disk := n.crashed(sector, entry)
-		after.entries[path] = &inode{now: disk, disk: bytes.Clone(disk), mode: n.mode}
+		if left[n] == nil {
+			disk := n.crashed(sector, change)
+			left[n] = &inode{now: disk, disk: bytes.Clone(disk), mode: n.mode}
+		}
+		after.entries[path] = left[n]
 	}
 	after.durable = maps.Clone(after.entries)
 	return after
@@ -48,18 +68,18 @@ func (m *FS) Crash(sector func() Fate, entry func() bool) *FS {
 // Kill returns the file system as the operating system has it when a process is
 // killed: nothing is lost but the locks.
 func (m *FS) Kill() *FS {
-	return m.Crash(func() Fate { return Kept }, func() bool { return true })
+	return m.Crash(func() Fate { return Kept }, func() Change { return Done })
 }
 
 // Synced returns the file system with what was synced and nothing else.
 func (m *FS) Synced() *FS {
-	return m.Crash(func() Fate { return Lost }, func() bool { return false })
+	return m.Crash(func() Fate { return Lost }, func() Change { return Undone })
 }
 
 // crashed returns what a power loss leaves of a file.
-func (n *inode) crashed(sector func() Fate, shortened func() bool) []byte {
+func (n *inode) crashed(sector func() Fate, change func() Change) []byte {
 	disk := bytes.Clone(n.disk)
-	if len(n.now) < len(disk) && shortened() {
+	if len(n.now) < len(disk) && change() == Done {
 		disk = disk[:len(n.now)]
 	}
 	for at := 0; at < len(n.now); at += SectorSize {

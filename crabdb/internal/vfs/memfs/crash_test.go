@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"maps"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -30,9 +29,8 @@ func create(t *testing.T, m *FS, path, data string) *file {
 	return f.(*file)
 }
 
-// always and never are the two answers for every entry.
-func always() bool { return true }
-func never() bool  { return false }
+// always says the same of every change.
+func always(c Change) func() Change { return func() Change { return c } }
 
 // fates gives the sectors of a crash their fates, one after the other.
 func fates(t *testing.T, all ...Fate) func() Fate {
@@ -76,7 +74,7 @@ func TestCrashTakesSectorsApart(t *testing.T) {
 	f.Sync()
 	m.SyncDir("/")
 	f.WriteAt(bytes.Repeat([]byte(n), 7*SectorSize), 0)
-	after := m.Crash(fates(t, Kept, Lost, Zeroed, Garbled, Zeroed, Garbled, Lost), never)
+	after := m.Crash(fates(t, Kept, Lost, Zeroed, Garbled, Zeroed, Garbled, Lost), always(Undone))
 
 	want := sector(n) + sector(o) + sector(o) + sector(n) + sector("\x00") + sector(string([]byte{'n' ^ 0xA5}))
 	if got := content(after)["/f"]; got != want {
@@ -84,36 +82,39 @@ func TestCrashTakesSectorsApart(t *testing.T) {
 	}
 	f.Sync()
 	f.Truncate(10)
-	for shortened, size := range map[bool]int{true: 10, false: 7 * SectorSize} {
-		after := m.Crash(fates(t), func() bool { return shortened })
+	for cut, size := range map[Change]int{Done: 10, Half: 7 * SectorSize, Undone: 7 * SectorSize} {
+		after := m.Crash(fates(t), always(cut))
 		if got := len(content(after)["/f"]); got != size {
-			t.Errorf("cut to %d bytes, want %d", got, size)
+			t.Errorf("%v: cut to %d bytes, want %d", cut, got, size)
 		}
 	}
 }
 
-func TestCrashRenamesWholeOrNotAtAll(t *testing.T) {
+func TestCrashOfARename(t *testing.T) {
 	m := New()
 	create(t, m, "/a", "A").Sync()
 	create(t, m, "/b", "B").Sync()
 	m.SyncDir("/")
 	m.Rename("/a", "/b")
-	for _, happened := range []bool{true, false} {
-		got := slices.Sorted(maps.Values(content(m.Crash(fates(t), func() bool { return happened }))))
-		want := []string{"A"}
-		if !happened {
-			want = []string{"A", "B"}
+	for change, want := range map[Change]map[string]string{
+		Done:   {"/b": "A"},
+		Undone: {"/a": "A", "/b": "B"},
+		Half:   {"/a": "A", "/b": "A"},
+	} {
+		after := m.Crash(fates(t), always(change))
+		if got := content(after); !maps.Equal(got, want) {
+			t.Errorf("the rename is %v: %q, want %q", change, got, want)
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("renamed %v: %q", happened, got)
+		if change == Half && after.entries["/a"] != after.entries["/b"] {
+			t.Error("the names are of two files")
 		}
 	}
 	m.SyncDir("/")
 	m.Remove("/b")
-	if got := content(m.Crash(fates(t), never)); got["/b"] != "A" {
+	if got := content(m.Crash(fates(t), always(Undone))); got["/b"] != "A" {
 		t.Errorf("a removal was durable without a sync: %q", got)
 	}
-	if got := content(m.Crash(fates(t), always)); len(got) != 0 {
+	if got := content(m.Crash(fates(t), always(Done))); len(got) != 0 {
 		t.Errorf("a removal was undone: %q", got)
 	}
 }

@@ -39,7 +39,7 @@ type FS struct {
 }
 
 // change is one change of a directory that is not durable yet. A rename is one
-// change of two entries: it happens as a whole or not at all.
+// change of two entries.
 type change struct {
 	path string
 	to   *inode // nil when the entry goes
@@ -168,6 +168,14 @@ func (m *FS) Lock(path, note string) (io.Closer, error) {
 	m.entries[path].now = []byte(note + "\n")
 	m.locks[path] = note
 	return &lock{m, path}, nil
+}
+
+// ReleaseLocks gives all locks back, as the operating system does when a process is
+// killed.
+func (m *FS) ReleaseLocks() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.locks)
 }
 
 type lock struct {
