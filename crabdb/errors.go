@@ -35,6 +35,10 @@ var (
 	// Options.Salvage reads what is left.
 	ErrCorrupt = errors.New("crabdb: corrupt")
 
+	// ErrBadBackup says that what Restore was given is not what Backup wrote, whole.
+	// Nothing was restored. It wraps the cause, if that is an error of its own.
+	ErrBadBackup = errors.New("crabdb: not a sound backup")
+
 	// ErrPoisoned says that a write or a sync failed before, so that it is not
 	// known what reached the disk. Reads go on, writes are refused; opening the
 	// store again starts from what the disk holds. It wraps the cause.

@@ -181,8 +181,7 @@ func (db *DB) removeLeftovers() error {
 	return nil
 }
 
-// create makes a new, empty store where there is no file, or one of no bytes. It
-// is written beside and renamed, so that a crash leaves a whole store or none.
+// create makes a new, empty store where there is no file, or one of no bytes.
 func (db *DB) create() error {
 	info, err := db.fs.Lstat(db.path)
 	switch {
@@ -193,17 +192,25 @@ func (db *DB) create() error {
 	case err != nil && db.opts.MustExist:
 		return fmt.Errorf("open %s: %w", db.path, err)
 	}
+	return db.place(func(file vfs.File) error {
+		err := newLogFile(db.path, file, !db.opts.Plain).writeHeader(header{sealed: !db.opts.Plain})
+		if err == nil && info != nil {
+			err = file.Inherit(info)
+		}
+		return err
+	})
+}
+
+// place makes a file that a function writes the store's, where there is none or an
+// empty one. It is written beside and renamed, so that a crash leaves it whole or not
+// at all.
+func (db *DB) place(write func(file vfs.File) error) error {
 	file, name, err := db.createSibling()
 	if err != nil {
 		return fmt.Errorf("create %s: %w", db.path, err)
 	}
-	log := newLogFile(name, file, !db.opts.Plain)
-	err = log.writeHeader(header{sealed: log.sealed})
-	if err == nil && info != nil {
-		err = file.Inherit(info)
-	}
-	if err == nil {
-		err = log.sync()
+	if err = write(file); err == nil {
+		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err == nil {
 		err = db.fs.Rename(name, db.path)
@@ -344,6 +351,7 @@ func (db *DB) adopt(l *loader) {
 	db.treeMu.Lock()
 	defer db.treeMu.Unlock()
 	db.log, db.tree, db.live, db.recovery = l.log, l.tree, l.live, l.recovery
+	db.unpaved = l.recovery.Torn == 0 // else cutting the tail off has done it
 	watermark := int64(headerSize)
 	db.indexed, db.named, db.replaced = l.upTo, 0, 0
 	if l.recovery.Snapshot {

@@ -17,6 +17,7 @@ var hints = []struct {
 }{
 	{home.ErrNoStore, `"agent import" makes one of the sessions that your coding agents left here, "agent import --sample" one of samples`},
 	{kv.ErrBusy, "another program is writing this store; try again when it has ended. What only reads, such as search, works meanwhile"},
+	{crabdb.ErrBadBackup, "nothing was restored; take another backup, or read what can be read of this one with: agent --store crabdb:FILE store dump --salvage"},
 	{kv.ErrCorrupt, damaged}, {crabdb.ErrCorrupt, damaged}, {crabdb.ErrNotStore, damaged},
 	{crabdb.ErrPoisoned, "look whether the disk is full, then try again"},
 	{kv.ErrConflict, "it was changed meanwhile; look at it and try again"},

@@ -24,7 +24,7 @@ import (
 func (a *app) storeCommand() *cobra.Command {
 	return group("store", "Look after the store itself",
 		a.storeStats(), a.storeCheck(), a.storeDump(), a.storeLoad(),
-		a.storeCheckpoint(), a.storeCompact(), a.storeBackup(), a.storeReindex())
+		a.storeCheckpoint(), a.storeCompact(), a.storeBackup(), a.storeRestore(), a.storeReindex())
 }
 
 // engine runs do with the engine's own store, whatever keyspace is in it.
@@ -268,6 +268,31 @@ func (a *app) storeBackup() *cobra.Command {
 	})
 	c.Flags().BoolVar(&force, "force", false, "write over a file that exists")
 	return c
+}
+
+func (a *app) storeRestore() *cobra.Command {
+	return &cobra.Command{
+		Use: "restore FILE", Short: "Make the store of a backup, where there is none yet", Args: takes("FILE"),
+		Long: "Check what store backup wrote, from the first byte to the last, and make it the store.\nA store that is there is not touched: move it away first.",
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			l, err := a.location()
+			if err != nil {
+				return err
+			}
+			f, err := os.Open(args[0])
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			if err := home.MakeDir(l); err != nil {
+				return err
+			}
+			if err := crabdb.Restore(ctx, l.Place, f, crabdb.Options{}); err != nil {
+				return err
+			}
+			return a.done(fmt.Sprintf("Restored %s to %s.", args[0], l.Place), "restored", l.Place)
+		}),
+	}
 }
 
 // notItself refuses to write a copy of a store over it.
