@@ -34,6 +34,9 @@ func TestA23_ReadOnlyChangesNothing(t *testing.T) {
 			wantReadOnly(t, db)
 			mustClose(t, db)
 		}
+		if got := accessed(t, path); !got.IsZero() && !got.Equal(time.Unix(1e9, 0)) {
+			t.Errorf("the time of the last access is %v", got)
+		}
 		after := stat(t, path)
 		if !after.ModTime().Equal(before.ModTime()) || !bytes.Equal(readFile(t, path), torn) {
 			t.Error("the file was changed")

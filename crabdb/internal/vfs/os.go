@@ -14,9 +14,13 @@ type OS struct{}
 
 type osFile struct{ *os.File }
 
-// OpenFile opens a file.
+// OpenFile opens a file. One that is opened for reading keeps the time of its last
+// access, on systems that can do so.
 func (OS) OpenFile(path string, flag int, perm fs.FileMode) (File, error) {
-	f, err := os.OpenFile(path, flag, perm)
+	f, err := os.OpenFile(path, flag|quietly(flag), perm)
+	if errors.Is(err, fs.ErrPermission) && quietly(flag) != 0 { // it is somebody else's
+		f, err = os.OpenFile(path, flag, perm)
+	}
 	if err != nil {
 		return nil, err
 	}
