@@ -137,7 +137,7 @@ func (r teller) key(col byte) string {
 // not have the length of its record.
 func (r teller) value() string {
 	length := r.IntN(60)
-	if r.IntN(50) == 0 {
+	if r.IntN(25) == 0 {
 		length = unknownSize - 400 + r.IntN(500)
 	}
 	return strings.Repeat(string(rune('a'+r.IntN(26))), length)
