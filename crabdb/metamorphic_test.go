@@ -373,7 +373,7 @@ func TestSameAnswersWithAllOptions(t *testing.T) {
 	seed := newSeed(t)
 	all := allOptions()
 	anyPath := func() string { return memPath }
-	atLeast(t, times(500, 1_000_000), "stories told", func(run uint64) (int, error) {
+	atLeast(t, times(500, 50_000), "stories told", func(run uint64) (int, error) {
 		told := newStory(seed, run)
 		for i := range uint64(storeKinds) {
 			opts := all[(run+i*uint64(len(all)/storeKinds))%uint64(len(all))]
@@ -395,7 +395,7 @@ func TestSameAnswersOnFiles(t *testing.T) {
 	seed := newSeed(t)
 	all := slices.DeleteFunc(allOptions(), func(o Options) bool { return o.Sync == SyncWrite })
 	anyPath := func() string { return newPath(t) }
-	atLeast(t, times(40, 10_000), "stories told", func(run uint64) (int, error) {
+	atLeast(t, times(40, 4000), "stories told", func(run uint64) (int, error) {
 		opts := all[run%uint64(len(all))]
 		return 1, sameAnswers(newStory(seed, run), func() *stage { return &stage{opts: opts, newPath: anyPath} })
 	})
