@@ -68,7 +68,13 @@ func modelDigest(keys int) answer {
 	for i := range keys {
 		model[string(m.key(i))] = string(m.value(i, 2))
 	}
-	for i := keys; i < keys+keys/500*100+keys/50/16*16; i++ { // batches, then synced puts
+	for b := range keys / 500 {
+		for message := 100; message < 200; message++ {
+			i := b*scatter%w.sessions + message*w.sessions
+			model[string(m.key(i))] = string(m.value(i, 1))
+		}
+	}
+	for i := 2 * keys; i < 2*keys+keys/50/16*16; i++ { // synced puts
 		model[string(m.key(i))] = string(m.value(i, 1))
 	}
 	for j := range keys / 20 {

@@ -48,7 +48,7 @@ shows it. Deletes of crabdb and SQLite tell whether the key was there; the other
 first get. Memory is what the process holds more than before it opened the store, garbage given back; mapped
 pages are the page cache's and can be dropped. An empty cell: compaction excludes writers, so that there is nothing to
 measure beside it. The store compacted beside a writer is of the size -stall-size says, and the writer puts as often as -stall-pace.
-A batch is of 100 sessions, a message each.
+A batch adds 100 messages to one session.
 
 `
 

@@ -12,10 +12,15 @@ const (
 	syncWriters = 16
 )
 
-// batches is how many the line of batches takes, and newKeys how many keys past
-// those of the workload they add.
+// batches is how many the line of batches takes.
 func (w *workload) batches() int { return max(1, w.keys/500) }
-func (w *workload) newKeys() int { return w.batches() * batchSize }
+
+// batched is the order of the keys in batches: each adds a hundred messages to a
+// session of its own, as an import does.
+func (w *workload) batched(i int) int {
+	session := i / batchSize * scatter % w.sessions
+	return session + (perSession+i%batchSize)*w.sessions
+}
 
 // write measures writes into a full store, without syncs, and reads beside them.
 func (s *stage) write() error {
@@ -39,8 +44,7 @@ func (s *stage) write() error {
 }
 
 func (s *stage) batch(db store) error {
-	next := func(i int) int { return s.keys + i }
-	watch, err := s.chunks(s.newKeys(), batchSize, 1, next, db.putBatch)
+	watch, err := s.chunks(s.batches()*batchSize, batchSize, 1, s.batched, db.putBatch)
 	s.figure("batch", watch.microseconds()*batchSize)
 	return err
 }
@@ -109,6 +113,7 @@ func overwrite(db store, m *maker, index func(int) int, done *atomic.Bool, repor
 }
 
 // sync measures puts that are on the disk when they return, of many goroutines.
+// The keys are behind all that batches added.
 func (s *stage) sync() error {
 	db, err := s.engine.open(s.Dir, mode{synced: true})
 	if err != nil {
@@ -122,7 +127,7 @@ func (s *stage) sync() error {
 		group.Go(func() {
 			m := s.maker()
 			for j := range each {
-				i := s.keys + s.newKeys() + j*syncWriters + w
+				i := 2*s.keys + j*syncWriters + w
 				if err := db.put(m.key(i), m.value(i, 1)); err != nil {
 					errs[w] = err
 					return
