@@ -351,7 +351,6 @@ func (db *DB) adopt(l *loader) {
 	db.treeMu.Lock()
 	defer db.treeMu.Unlock()
 	db.log, db.tree, db.live, db.recovery = l.log, l.tree, l.live, l.recovery
-	db.unpaved = l.recovery.Torn == 0 // else cutting the tail off has done it
 	watermark := int64(headerSize)
 	db.indexed, db.named, db.replaced = l.upTo, 0, 0
 	if l.recovery.Snapshot {
