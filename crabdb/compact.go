@@ -219,6 +219,7 @@ func (c *compaction) install() {
 	db.treeMu.Lock()
 	db.log, db.tree, db.live, db.indexed = to.log, to.tree, to.live, to.upTo
 	db.named, db.replaced = c.plan.head.indexLen, 0
+	db.paved = true // its blocks are new
 	db.publish()
 	db.treeMu.Unlock()
 	db.checkpointed.Store(c.plan.head.watermark())

@@ -43,6 +43,7 @@ type DB struct {
 	stale    atomic.Bool
 	latest   atomic.Pointer[snapshot]
 
+	paved    bool   // the turn holder's: the disk holds nothing behind the end of the file
 	scratch  []byte // the turn holder's, for encoding a record
 	spare    []byte // and for the batch of a transaction
 	syncer   syncer
@@ -307,10 +308,18 @@ func (db *DB) retireLong(old location, existed bool, keyLen int) {
 // the failure is another than a full disk, or the cut fails, it is not known what
 // the file holds, and the store is poisoned.
 func (db *DB) append(b []byte) error {
+	if err := db.pave(); err != nil {
+		return err
+	}
 	err := db.log.write(b)
 	if err == nil || errors.Is(err, ErrFull) {
 		return err
 	}
+	return db.undo(err)
+}
+
+// undo cuts off what a write that failed left behind the end of the log.
+func (db *DB) undo(err error) error {
 	if cut := db.log.file.Truncate(db.log.end.Load()); cut != nil {
 		return db.poison(errors.Join(err, cut))
 	}
@@ -318,6 +327,31 @@ func (db *DB) append(b []byte) error {
 		return db.poison(err)
 	}
 	return err
+}
+
+// maxBlock is the largest block that file systems are made with.
+const maxBlock = 64 << 10
+
+// pave makes the disk hold zeros behind the end of the log, before the first append
+// after opening. A power loss may have left records there, in the last block, that
+// were written when the length of the file was not yet. Were the file to grow over
+// them and the power to go again, with the length on the disk and the bytes not,
+// they would be back: whole, at their offsets, where newer ones were acknowledged.
+func (db *DB) pave() error {
+	end := db.log.end.Load()
+	if rest := -end & (maxBlock - 1); !db.paved && rest > 0 {
+		if _, err := db.log.file.WriteAt(make([]byte, rest), end); err != nil {
+			return db.undo(fmt.Errorf("pave %s at offset %d: %w", db.path, end, err))
+		}
+		if err := db.log.sync(); err != nil {
+			return db.poison(err)
+		}
+		if err := db.log.file.Truncate(end); err != nil {
+			return db.poison(err)
+		}
+	}
+	db.paved = true
+	return nil
 }
 
 // maxScratch and maxSpare bound the memory that is kept between writes and between

@@ -221,6 +221,7 @@ func (db *DB) place(write func(file vfs.File) error) error {
 	if err != nil {
 		return fmt.Errorf("create %s: %w", db.path, errors.Join(err, ignoreMissing(db.fs.Remove(name))))
 	}
+	db.paved = true // its block is new
 	return nil
 }
 
