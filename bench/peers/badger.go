@@ -10,6 +10,7 @@ import (
 
 var badgerEngine = engine{
 	name:   "badger",
+	title:  "badger",
 	module: "github.com/dgraph-io/badger/v4",
 	settings: "DefaultOptions, which its documentation recommends: Snappy, memtables of 64 MiB, 4 compactors; but for the " +
 		"block cache, which is of 512 MiB to hold all that is read. No sync: SyncWrites off (the default). With fsync: SyncWrites. Compaction: Close with " +

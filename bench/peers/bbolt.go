@@ -12,6 +12,7 @@ import (
 
 var bboltEngine = engine{
 	name:   "bbolt",
+	title:  "bbolt",
 	module: "go.etcd.io/bbolt",
 	settings: "FreelistType map and NoFreelistSync, both for faster writes (which makes opening read the whole file), " +
 		"InitialMmapSize 4 GiB so that readers do not hold up a writer that grows the file. " +

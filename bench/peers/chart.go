@@ -11,12 +11,12 @@ import (
 // many times worse than crabdb, on a scale of decades; crabdb is the upright line
 // at 1, and dots to the left of it are ahead.
 const (
-	chartWidth  = 860
-	labelWidth  = 290
+	chartWidth  = 880
+	labelWidth  = 300
 	rowHeight   = 20
 	chartTop    = 64
 	chartBottom = 30
-	leastTimes  = 0.05
+	leastTimes  = 0.01
 	mostTimes   = 1000.0
 )
 
@@ -69,14 +69,14 @@ func (r *report) peers() []engine {
 func (r *report) chartLegend(b *bytes.Buffer) {
 	fmt.Fprintf(b, `<text x="8" y="20">Each store against <tspan class="own">crabdb = 1</tspan>: right of the line it is so many times worse, left better</text>`+"\n")
 	for i, e := range r.peers() {
-		x := labelWidth + i*95
+		x := labelWidth + i*110
 		fmt.Fprintf(b, `<circle cx="%d" cy="38" r="5" fill="%s"/><text x="%d" y="42">%s</text>`+"\n",
-			x, marks[i%len(marks)], x+9, html.EscapeString(e.name))
+			x, marks[i%len(marks)], x+9, html.EscapeString(e.title))
 	}
 }
 
 func chartScale(b *bytes.Buffer, height int) {
-	for _, times := range []float64{0.1, 1, 10, 100, 1000} {
+	for _, times := range []float64{0.01, 0.1, 1, 10, 100, 1000} {
 		class := "grid"
 		if times == 1 {
 			class = "self"
@@ -105,7 +105,7 @@ func (r *report) chartRow(b *bytes.Buffer, l line, y int) {
 		}
 		times := advantage(l, ours, theirs)
 		fmt.Fprintf(b, `<circle cx="%.1f" cy="%d" r="5" fill="%s"><title>%s: %s %s, crabdb %s</title></circle>`,
-			chartX(times), y, marks[i%len(marks)], html.EscapeString(e.name), significant(theirs), l.unit, significant(ours))
+			chartX(times), y, marks[i%len(marks)], html.EscapeString(e.title), significant(theirs), l.unit, significant(ours))
 	}
 	b.WriteString("\n")
 }

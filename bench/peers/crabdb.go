@@ -13,6 +13,7 @@ const column = 1
 
 var crabdbEngine = engine{
 	name:   "crabdb",
+	title:  "crabdb",
 	module: "github.com/crabstore/crabstore",
 	settings: "The zero Options, which are the default: a sealed file, every value verified on every read, " +
 		"a checkpoint every 64 MiB. No sync: SyncCheckpoint. With fsync: SyncWrite. " +

@@ -80,7 +80,7 @@ func TestMedian(t *testing.T) {
 }
 
 func TestLead(t *testing.T) {
-	r := report{bench: bench{engines: []engine{{name: "crabdb"}, {name: "p"}, {name: "q"}, {name: "none"}}},
+	r := report{bench: bench{engines: []engine{{name: "crabdb"}, {name: "p"}, {name: "q", title: "Q"}, {name: "none"}}},
 		figures: figures{
 			"crabdb": {"cost": {2}, "rate": {300}, "alone": {1}},
 			"p":      {"cost": {8}, "rate": {100}},
@@ -90,8 +90,8 @@ func TestLead(t *testing.T) {
 		line line
 		want string
 	}{
-		{line{id: "cost"}, "**2.5× q**"},
-		{line{id: "rate", more: true}, "0.75× q"},
+		{line{id: "cost"}, "**2.5× Q**"},
+		{line{id: "rate", more: true}, "0.75× Q"},
 		{line{id: "cost", plain: true}, ""},
 		{line{id: "alone"}, ""},
 	} {

@@ -36,7 +36,7 @@ func lines() []line {
 		line{id: "get-two", group: "get", title: "random get, 2 goroutines", unit: "/s", more: true},
 		line{id: "absent", group: "absent", title: "get of an absent key", unit: "µs", floor: "tree-get"},
 		line{id: "session-keys", group: "scan", title: "keys of a session (100)", unit: "µs", floor: "tree-session"},
-		line{id: "session-values", group: "scan", title: "the same with values", unit: "µs", floor: "pread-run"},
+		line{id: "session-values", group: "scan", title: "session with values (100)", unit: "µs", floor: "pread-run"},
 		line{id: "full-keys", group: "full", title: "full scan of keys, per key", unit: "ns"},
 		line{id: "full-values", group: "full", title: "full scan with values, per key", unit: "ns"},
 	)...)
@@ -59,7 +59,7 @@ func lines() []line {
 	return append(all,
 		line{id: "size", group: "size", title: "size on disk, loaded", unit: "MiB"},
 		line{id: "size" + compacted, group: "size", title: "size on disk, overwritten and compacted", unit: "MiB"},
-		line{id: "compaction" + compacted, group: "size", title: "that compaction", unit: "s"},
+		line{id: "compaction" + compacted, group: "size", title: "compaction of what was overwritten", unit: "s"},
 		line{id: "stall", group: "stall", title: "put beside a compaction, 99.9 %", unit: "ms"},
 		line{id: "stall-max", group: "stall", title: "put beside a compaction, longest", unit: "ms"},
 	)

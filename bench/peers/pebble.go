@@ -12,6 +12,7 @@ import (
 
 var pebbleEngine = engine{
 	name:   "pebble",
+	title:  "pebble",
 	module: "github.com/cockroachdb/pebble/v2",
 	settings: "As the project's own benchmark opens it: the newest format with columnar blocks, MemTableSize 64 MiB, " +
 		"L0CompactionThreshold 2, LBaseMaxBytes 64 MiB, up to 3 compactions at once, blocks of 32 KiB; for point reads " +

@@ -34,7 +34,7 @@ func (r *report) markdown() []byte {
 	}
 	b.WriteString("\n## Versions and settings\n\n")
 	for _, e := range r.engines {
-		fmt.Fprintf(&b, "- **%s** `%s` %s. %s\n", e.name, e.module, r.machine.version(e), e.settings)
+		fmt.Fprintf(&b, "- **%s** `%s` %s. %s\n", e.title, e.module, r.machine.version(e), e.settings)
 	}
 	return b.Bytes()
 }
@@ -43,8 +43,8 @@ func (r *report) markdown() []byte {
 const howToRead = `The lead is that of crabdb over the best peer: above 1 crabdb is ahead. "As loaded" is after the puts of the
 first line, a kill and a clean close; "compacted" is after every value was overwritten and the engine's own compaction.
 Times of get hold a copy of the value out of the store, which crabdb has verified. A put of crabdb, bbolt, badger and
-SQLite is with the operating system when it returns, one of pebble in the process alone: the line of lost puts
-shows it. Deletes of crabdb and SQLite tell whether the key was there; the others are blind. Opening includes the
+SQLite is with the operating system when it returns, one of pebble may be in the process alone for
+a while, and is lost with it. Deletes of crabdb and SQLite tell whether the key was there; the others are blind. Opening includes the
 first get. Memory is what the process holds more than before it opened the store, garbage given back; mapped
 pages are the page cache's and can be dropped. An empty cell: compaction excludes writers, so that there is nothing to
 measure beside it. The store compacted beside a writer is of the size -stall-size says, and the writer puts as often as -stall-pace.
@@ -55,7 +55,7 @@ A batch adds 100 messages to one session.
 func (r *report) table(b *bytes.Buffer) {
 	b.WriteString("| line | unit | floor |")
 	for _, e := range r.engines {
-		fmt.Fprintf(b, " %s |", e.name)
+		fmt.Fprintf(b, " %s |", e.title)
 	}
 	b.WriteString(" lead |\n|---|---|--:|" + strings.Repeat("--:|", len(r.engines)) + "--:|\n")
 	for _, l := range lines() {
@@ -103,7 +103,7 @@ func (r *report) lead(l line) (ratio float64, peer string, ok bool) {
 			continue
 		}
 		if now := advantage(l, ours, theirs); peer == "" || now < ratio {
-			ratio, peer = now, e.name
+			ratio, peer = now, e.title
 		}
 	}
 	return ratio, peer, peer != ""

@@ -50,6 +50,7 @@ type mode struct {
 // engine is a kind of store. What its settings are is printed with the results.
 type engine struct {
 	name     string // as -stores names it
+	title    string // as tables name it
 	module   string // where its version is found
 	settings string // in words, with the reason
 	open     func(dir string, m mode) (store, error)
