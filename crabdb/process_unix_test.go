@@ -54,6 +54,8 @@ func perform(db **DB, words []string) (result string, err error) {
 		opts := quiet()
 		opts.ReadOnly = words[0] != "open"
 		*db, err = Open(words[1], opts)
+	case "write":
+		err = runWriters(words[1], words[2], os.Stdout)
 	case "put":
 		err = (*db).Put(ctx, 1, []byte(words[1]), []byte(words[2]))
 	case "get":
