@@ -209,15 +209,15 @@ func (c *campaign) verify(w *witness, atLeast [writers]int, look bool) {
 // mark is the column of who verifies.
 const mark = 99
 
-// columns takes the content apart. A key with zeros in it is what a power loss made
-// of one in a plain file.
+// columns takes the content apart. A key that is empty or has zeros in it is what a
+// power loss made of the last one in a plain file.
 func (c *campaign) columns(all content) (columns [writers]content) {
 	for i := range columns {
 		columns[i] = content{}
 	}
 	for k, v := range all {
 		switch {
-		case c.opts.Plain && strings.Contains(k.key, "\x00"):
+		case c.opts.Plain && (k.key == "" || strings.Contains(k.key, "\x00")):
 		case k.col < writers:
 			columns[k.col][k] = v
 		case k.col != mark:
