@@ -4,8 +4,12 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
+
+	"github.com/crabstore/crabstore/crabdb/internal/vfs/faultfs"
+	"github.com/crabstore/crabstore/crabdb/internal/vfs/memfs"
 )
 
 // A snapshot that is taken between the append of a record and its entry into the
@@ -78,5 +82,35 @@ func TestCheckpointsBesideWriters(t *testing.T) {
 			t.Fatalf("%d bytes of dump after a reopen, want %d", len(got), len(want))
 		}
 		mustClose(t, db)
+	}
+}
+
+// A snapshot that is taken while the length of a replaced record, too long for the
+// index to have it, is being read counts that record as dead.
+func TestSnapshotWhileALongRecordIsReplaced(t *testing.T) {
+	for name, replace := range map[string]func(db *DB) error{
+		"put":    func(db *DB) error { return db.Put(ctx, 1, []byte("k"), []byte("short")) },
+		"delete": func(db *DB) error { _, err := db.Delete(ctx, 1, []byte("k")); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := memfs.New()
+			p := pause(func(c faultfs.Call) bool { return c.Op == faultfs.Read })
+			db := mustOpen(t, memPath, quiet().on(faultfs.FS{FS: m, Hook: p.hook}))
+			put(t, db, "k", strings.Repeat("v", unknownSize))
+			stats(t, db) // a version to take, so that nobody waits for the next
+			p.armed.Store(true)
+			done := make(chan error, 1)
+			go func() { done <- replace(db) }()
+			<-p.came
+			value, err := db.encodeSnapshot() // what a checkpoint beside it does
+			must(t, err)
+			close(p.resume)
+			must(t, <-done)
+			_, live, covers, err := db.layout.decodeSnapshot(value, db.end())
+			must(t, err)
+			if want := stats(t, db); covers == want.File && live != want.Live {
+				t.Fatalf("a snapshot of the whole log counts %d bytes as live; they are %d", live, want.Live)
+			}
+		})
 	}
 }

@@ -105,8 +105,9 @@ func (c *compaction) begin() (err error) {
 	}
 	c.name = name
 	log := newLogFile(c.db.path, file, c.plan.sealed)
+	log.mapReads()
 	c.to = &loader{ctx: c.ctx, walker: walker{log: log}, tree: c.plan.tree, live: c.plan.live, upTo: c.plan.head.watermark()}
-	return file.Inherit(info)
+	return log.file.Inherit(info)
 }
 
 // copy writes the live records as they were when the compaction began.

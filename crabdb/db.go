@@ -246,14 +246,13 @@ func (db *DB) put(col byte, key, value []byte) error {
 	size := db.log.size(len(key), len(value))
 	var buf [keyBuffer]byte
 	id := treeKey(buf[:0], col, key)
-	var old uint64
-	var existed bool
 	db.change(func() {
-		old, existed = db.tree.Set(id, uint64(locate(offset, size)))
+		old, existed := db.tree.Set(id, uint64(locate(offset, size)))
 		db.live += int64(size)
-		db.retireKnown(location(old), existed)
+		if existed {
+			db.retire(location(old), len(key))
+		}
 	})
-	db.retireLong(location(old), existed, len(key))
 	return nil
 }
 
@@ -271,36 +270,24 @@ func (db *DB) delete(col byte, key []byte) (existed bool, err error) {
 	}
 	db.change(func() {
 		db.tree.Delete(id)
-		db.retireKnown(location(old), true)
+		db.retire(location(old), len(key))
 	})
-	db.retireLong(location(old), true, len(key))
 	return true, nil
 }
 
-// retireKnown takes a replaced record, whose size the index has, from the live
-// bytes. treeMu is held.
-func (db *DB) retireKnown(old location, existed bool) {
-	if size, known := old.size(); existed && known {
-		db.live -= int64(size)
-		db.replaced += int64(size)
+// retire takes a replaced record from the live bytes, at the same moment as from the
+// index: a snapshot has both. The size of a long one has to be read; if it cannot be,
+// it stays counted as live, and compaction comes a little later. treeMu is held.
+func (db *DB) retire(old location, keyLen int) {
+	size, known := old.size()
+	if !known {
+		var err error
+		if size, err = db.log.sizeAt(keyLen, old.offset()); err != nil {
+			return
+		}
 	}
-}
-
-// retireLong does it for a record so long that its size has to be read, for which
-// treeMu is let go. One that cannot be read any more stays counted as live, which
-// makes compaction come a little later.
-func (db *DB) retireLong(old location, existed bool, keyLen int) {
-	if _, known := old.size(); !existed || known {
-		return
-	}
-	size, err := db.log.sizeAt(keyLen, old.offset())
-	if err != nil {
-		return
-	}
-	db.change(func() {
-		db.live -= int64(size)
-		db.replaced += int64(size)
-	})
+	db.live -= int64(size)
+	db.replaced += int64(size)
 }
 
 // append writes encoded records at the end of the log. The turn is held. When it
@@ -346,7 +333,11 @@ func (db *DB) pave() error {
 		if err := db.log.sync(); err != nil {
 			return db.poison(err)
 		}
-		if err := db.log.file.Truncate(end); err != nil {
+		err := db.log.file.Truncate(end)
+		if err == nil && !db.sealed { // in which zeros would be the rest of a record that was not written whole
+			err = db.log.sync()
+		}
+		if err != nil {
 			return db.poison(err)
 		}
 	}

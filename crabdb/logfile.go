@@ -28,6 +28,14 @@ func newLogFile(path string, file vfs.File, sealed bool) *logFile {
 	return l
 }
 
+// mapReads makes reads cheaper where that can be. In a plain file, which has no
+// checksums to tell what was read, they stay as they are. Nobody else has the log yet.
+func (l *logFile) mapReads() {
+	if l.sealed {
+		l.file = vfs.Mapped(l.file)
+	}
+}
+
 // acquire takes a reference. It fails when the last one was let go.
 func (l *logFile) acquire() bool {
 	for {
@@ -57,12 +65,22 @@ func (l *logFile) record(col byte, key []byte, at location) (record, error) {
 	}
 	r, bad := l.decode(b, at.offset())
 	if bad != "" {
-		return record{}, corrupt(l.path, at.offset(), "%s", bad)
+		return record{}, l.damaged(at.offset(), len(b), bad)
 	}
 	if r.op != opPut || r.col != col || !bytes.Equal(r.key, key) || r.size != len(b) {
 		return record{}, corrupt(l.path, at.offset(), "another record stands where the index has that of column %d key %.80q", col, key)
 	}
 	return r, nil
+}
+
+// damaged returns the error of bytes that are not the indexed record that they were:
+// with what is wrong with them, or that the file was cut, for where it ends within a
+// page of memory there are zeros.
+func (l *logFile) damaged(offset int64, size int, bad fault) error {
+	if info, err := l.file.Stat(); err == nil && info.Size() < offset+int64(size) {
+		return corrupt(l.path, offset, "the file ends after %d of %d bytes", max(0, info.Size()-offset), size)
+	}
+	return corrupt(l.path, offset, "%s", bad)
 }
 
 // bytes reads the whole record of a key into fresh memory.
@@ -95,6 +113,11 @@ func (l *logFile) sizeAt(keyLen int, offset int64) (int, error) {
 	return int(size), nil
 }
 
+// endOfFile is the error of a read that the file ended in.
+type endOfFile struct{ error }
+
+func (e endOfFile) Unwrap() error { return e.error }
+
 // read fills b from offset. A file that ends before is corrupt: it was cut after
 // it had been opened.
 func (l *logFile) read(b []byte, offset int64) error {
@@ -105,7 +128,7 @@ func (l *logFile) read(b []byte, offset int64) error {
 	case errors.Is(err, fs.ErrClosed): // in a transaction that has ended
 		return fmt.Errorf("%w: %s", ErrClosed, l.path)
 	case errors.Is(err, io.EOF):
-		return corrupt(l.path, offset, "the file ends after %d of %d bytes", n, len(b))
+		return endOfFile{corrupt(l.path, offset, "the file ends after %d of %d bytes", n, len(b))}
 	}
 	return fmt.Errorf("read %s at offset %d: %w", l.path, offset, err)
 }

@@ -255,6 +255,7 @@ func (db *DB) loadFile(ctx context.Context) (*loader, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
+	l.log.mapReads()
 	return l, nil
 }
 

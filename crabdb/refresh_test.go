@@ -1,10 +1,12 @@
 package crabdb
 
 import (
+	"bytes"
 	"fmt"
 	"sync"
 	"testing"
 
+	"github.com/crabstore/crabstore/crabdb/internal/vfs/faultfs"
 	"github.com/crabstore/crabstore/crabdb/internal/vfs/memfs"
 )
 
@@ -135,4 +137,42 @@ func TestRefreshBesideReaders(t *testing.T) {
 	}
 	close(stop)
 	readers.Wait()
+}
+
+// A writer cuts off what it had not written whole while a reader, which has seen the
+// file longer, is at it: for the reader too that was nothing.
+func TestReaderOfATailThatGoes(t *testing.T) {
+	eachFormat(t, func(t *testing.T, opts Options) {
+		for _, refresh := range []bool{false, true} {
+			m := memfs.New()
+			w := mustOpen(t, memPath, opts.on(m))
+			put(t, w, "k", "1")
+			whole := bytesIn(t, m)
+			armed := !refresh
+			r := readOnly().on(faultfs.FS{FS: m, Hook: func(c faultfs.Call) error {
+				if armed && c.Op == faultfs.Read && c.Offset > 0 {
+					armed = false
+					setBytes(t, m, whole)
+				}
+				return nil
+			}})
+			tail := bytes.Repeat([]byte{0xFF}, 3*windowSize)
+			if !refresh {
+				setBytes(t, m, concat(whole, tail))
+			}
+			db := mustOpen(t, memPath, r)
+			if refresh {
+				setBytes(t, m, concat(whole, tail))
+				armed = true
+				must(t, db.Refresh(ctx))
+			}
+			if armed {
+				t.Fatal("the tail is still there")
+			}
+			wantContent(t, db, keys("k=1"))
+			put(t, w, "l", "2")
+			must(t, db.Refresh(ctx))
+			wantContent(t, db, keys("k=1", "l=2"))
+		}
+	})
 }

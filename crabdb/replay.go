@@ -3,6 +3,7 @@ package crabdb
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/crabstore/crabstore/crabdb/internal/packtree"
@@ -161,6 +162,9 @@ func (l *loader) replay() error {
 			return err
 		}
 		bad, err := l.step()
+		if errors.As(err, new(endOfFile)) && l.tailIsGone() {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -172,6 +176,17 @@ func (l *loader) replay() error {
 		}
 	}
 	return nil
+}
+
+// tailIsGone tells whether the file is shorter by now, and still has all that was
+// replayed and all that is safe: its writer has cut off what was not written whole.
+func (l *loader) tailIsGone() bool {
+	info, err := l.log.file.Stat()
+	if err != nil || info.Size() >= l.size || info.Size() < max(l.upTo, l.trusted) {
+		return false
+	}
+	l.size, l.window = info.Size(), l.window[:0]
+	return true
 }
 
 // step applies what stands at l.upTo and moves on behind it, or says why it is

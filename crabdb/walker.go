@@ -1,6 +1,9 @@
 package crabdb
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // walker reads a file's records one after the other, through a window that it
 // moves over the file. A length is checked against the file before memory is
@@ -87,12 +90,31 @@ func (w *walker) extent(offset int64) (int64, fault, error) {
 // follows it, chainLength records or the exact end of the file, is too.
 func (w *walker) resync(from int64) (int64, error) {
 	for at := from; at < w.size; at++ {
+		n, err := w.zeroRun(at)
+		if err != nil {
+			return at, err
+		}
+		at += max(0, n-zerosBegin)
 		ok, err := w.beginsRecord(at)
 		if ok || err != nil {
 			return at, err
 		}
 	}
 	return w.size, nil
+}
+
+// zerosBegin is how many of the zeros before something else may belong to it: the
+// record of an empty key and an empty value in column 0 begins with as many as are in
+// its frame, and a checksum may begin with three.
+const zerosBegin = recordFrame + sumSize - 1
+
+// zeroRun returns how many zero bytes stand at an offset, of those in the window.
+func (w *walker) zeroRun(offset int64) (int64, error) {
+	if _, err := w.peek(offset, 1); err != nil {
+		return 0, err
+	}
+	b := w.window[offset-w.at:]
+	return int64(len(b) - len(bytes.TrimLeft(b, "\x00"))), nil
 }
 
 const (
