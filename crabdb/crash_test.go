@@ -129,7 +129,8 @@ func (c *crasher) eachLoss() []loss {
 	for _, fates := range [][]memfs.Fate{
 		{memfs.Lost, memfs.Kept},
 		{memfs.Kept, memfs.Zeroed},
-		{memfs.Lost, memfs.Kept, memfs.Zeroed, memfs.Garbled},
+		{memfs.Kept, memfs.Zeroed, memfs.Hidden},
+		{memfs.Lost, memfs.Kept, memfs.Zeroed, memfs.Garbled, memfs.Hidden},
 	} {
 		losses = append(losses, loss{fmt.Sprint("sectors at random of ", fates), false, func() *memfs.FS {
 			return c.m.Crash(func() memfs.Fate { return fates[c.rng.IntN(len(fates))] }, c.change)

@@ -39,7 +39,7 @@ func (c *counters) hook(m *memfs.FS) func(faultfs.Call) error {
 		for i := range c.acked {
 			x.acked[i] = c.acked[i].Load()
 		}
-		x.left = m.Crash(func() memfs.Fate { return memfs.Fate(c.rng.IntN(4)) },
+		x.left = m.Crash(func() memfs.Fate { return memfs.Fate(c.rng.IntN(5)) },
 			func() memfs.Change { return memfs.Change(c.rng.IntN(3)) })
 		c.left = append(c.left, x)
 		return nil

@@ -9,18 +9,19 @@ import (
 // relies on it for its header alone, which is in the first one.
 const SectorSize = 512
 
-// Fate is what became of a sector that was written and not synced. One of which the
-// disk had something before is written whole or not at all, so it is Lost or Kept:
-// the other two are for those behind the file's end as the disk knew it, and count
-// as these where there was something.
+// Fate is what became of a sector that was written and not synced. A sector is
+// written whole or not at all, where the disk had something before. Where the file
+// ended, as the disk knew it, there is more that can go wrong: its new length is one
+// thing, and the bytes are another.
 type Fate int
 
 // The fates of a sector.
 const (
 	Lost    Fate = iota // the disk has what the last sync left
 	Kept                // it has what was written
-	Zeroed              // the length was written, the bytes were not; else as Lost
-	Garbled             // it has bytes that nobody wrote; else as Kept
+	Zeroed              // the length was written, the bytes were not
+	Garbled             // it has bytes that nobody wrote; as Kept where there was something
+	Hidden              // the bytes were written, the length was not
 )
 
 // Change is what became of a change of a directory, or of a file's being cut short,
@@ -56,8 +57,7 @@ func (m *FS) Crash(sector func() Fate, change func() Change) *FS {
 	left := map[*inode]*inode{}
 	for path, n := range durable {
 		if left[n] == nil {
-			disk := n.crashed(sector, change)
-			left[n] = &inode{now: disk, disk: bytes.Clone(disk), mode: n.mode}
+			left[n] = n.crashed(sector, change)
 		}
 		after.entries[path] = left[n]
 	}
@@ -77,50 +77,49 @@ func (m *FS) Synced() *FS {
 }
 
 // crashed returns what a power loss leaves of a file.
-func (n *inode) crashed(sector func() Fate, change func() Change) []byte {
-	disk := bytes.Clone(n.disk)
-	if len(n.now) < len(disk) && change() == Done {
-		disk = disk[:len(n.now)]
+func (n *inode) crashed(sector func() Fate, change func() Change) *inode {
+	after := &inode{mode: n.mode, disk: bytes.Clone(n.disk), length: n.length}
+	if len(n.now) < n.length && change() == Done {
+		after.length = len(n.now)
 	}
 	for at := 0; at < len(n.now); at += SectorSize {
 		end := min(at+SectorSize, len(n.now))
-		if written := n.now[at:end]; !bytes.Equal(written, clip(n.disk, at, end)) {
-			disk = sector().where(at < len(n.disk)).apply(disk, at, written)
+		if written := n.now[at:end]; !bytes.Equal(written, clip(n.disk[:n.length], at, end)) {
+			after.apply(sector(), at, written, at < n.length)
 		}
 	}
-	return disk
+	after.disk = clip(after.disk, 0, (after.length/blockSize+1)*blockSize)
+	after.now = bytes.Clone(after.disk[:after.length])
+	return after
 }
+
+// blockSize is the largest unit in which file systems take space for a file, in bytes:
+// behind the end of one there may be what was written there once, as far as that goes.
+const blockSize = 64 << 10
 
 // clip returns b[from:to], as far as b goes.
 func clip(b []byte, from, to int) []byte {
 	return b[min(from, len(b)):min(to, len(b))]
 }
 
-// where returns the fate of a sector of which the disk had something, or nothing.
-func (f Fate) where(something bool) Fate {
-	switch {
-	case something && f == Zeroed:
-		return Lost
-	case something && f == Garbled:
-		return Kept
-	}
-	return f
-}
-
-func (f Fate) apply(disk []byte, at int, written []byte) []byte {
+// apply gives a sector its fate; something tells whether the file had any of it.
+func (n *inode) apply(f Fate, at int, written []byte, something bool) {
 	if f == Lost {
-		return disk
+		return
 	}
-	disk = resized(disk, max(len(disk), at+len(written)))
-	sector := disk[at : at+len(written)]
+	end := at + len(written)
+	n.disk = resized(n.disk, max(len(n.disk), end))
+	if f != Hidden {
+		n.length = max(n.length, end)
+	}
+	if f == Zeroed {
+		return // zeros, or what was hidden there
+	}
+	sector := n.disk[at:end]
 	copy(sector, written)
-	for i := range sector {
-		switch f {
-		case Zeroed:
-			sector[i] = 0
-		case Garbled:
+	if f == Garbled && !something {
+		for i := range sector {
 			sector[i] ^= 0xA5
 		}
 	}
-	return disk
 }

@@ -118,3 +118,31 @@ func TestCrashOfARename(t *testing.T) {
 		t.Errorf("a removal was undone: %q", got)
 	}
 }
+
+// Bytes that one crash left behind the end of a file another can show, until others
+// were synced in their place.
+func TestCrashHidesWhatAnotherShows(t *testing.T) {
+	for _, paved := range []bool{false, true} {
+		m := New()
+		create(t, m, "/f", "").Sync()
+		m.SyncDir("/")
+		create(t, m, "/f", "old")
+		after := m.Crash(fates(t, Hidden), always(Undone))
+		if got := content(after)["/f"]; got != "" {
+			t.Fatalf("%q is not hidden", got)
+		}
+		want := "ol"
+		if paved {
+			f := create(t, after, "/f", "\x00\x00\x00")
+			f.Sync()
+			f.Truncate(0)
+			f.Sync()
+			want = "\x00\x00"
+		}
+		create(t, after, "/f", "AB")
+		again := after.Crash(fates(t, Zeroed), always(Undone))
+		if got := content(again)["/f"]; got != want {
+			t.Errorf("paved %v: the file has %q, want %q", paved, got, want)
+		}
+	}
+}

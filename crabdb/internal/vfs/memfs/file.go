@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"io/fs"
 	"runtime"
+	"slices"
 )
 
 // inode is a file, whatever it is called. The file system's mu guards it.
 type inode struct {
-	now  []byte // as programs see it
-	disk []byte // as the last sync left it
-	mode fs.FileMode
+	now    []byte // as programs see it
+	disk   []byte // as the disk has it; behind length, what is hidden there
+	length int    // of the file, as the disk knows it
+	mode   fs.FileMode
 }
 
 // file is a handle to an open file.
@@ -77,13 +79,22 @@ func resized(b []byte, size int) []byte {
 	return append(b, make([]byte, size-len(b))...)
 }
 
+// synced makes the disk have the file. Where it was cut, there are zeros.
+func (n *inode) synced() {
+	behind := n.disk[min(len(n.now), len(n.disk)):]
+	if len(n.now) < n.length {
+		behind = make([]byte, len(behind))
+	}
+	n.disk, n.length = slices.Concat(n.now, behind), len(n.now)
+}
+
 // Sync makes the content and the length durable that the file has when it is called:
 // others write while it is at it, as beside a disk, and of that it says nothing.
 func (f *file) Sync() error {
 	if err := f.begin("sync", false); err != nil {
 		return err
 	}
-	f.inode.disk = bytes.Clone(f.inode.now)
+	f.inode.synced()
 	f.fs.mu.Unlock()
 	runtime.Gosched()
 	return nil
