@@ -57,8 +57,7 @@ func TestA28_CloseAtAnyMoment(t *testing.T) {
 		"interval":    {Sync: SyncInterval, SyncEvery: time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
-			seed := rand.Uint64()
-			t.Logf("seed %d", seed)
+			seed := newSeed(t)
 			rng := rand.New(rand.NewPCG(seed, 0))
 			for range times(15, 1000) {
 				closeAtAMoment(t, opts, rng.IntN(400))

@@ -105,8 +105,7 @@ func TestEverythingAtOnce(t *testing.T) {
 }
 
 func everythingAtOnce(t *testing.T, opts Options, moves int) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := newSeed(t)
 	m := memfs.New()
 	db := openLedger(t, opts.on(m))
 	reader := mustOpen(t, memPath, readOnly().on(m))

@@ -28,7 +28,7 @@ func crashOptions(rng *rand.Rand) Options {
 // as many crashes as CRABDB_CRASHES says.
 func TestCrashRandom(t *testing.T) {
 	seed := newSeed(t)
-	atLeast(t, count(t, "CRABDB_CRASHES", 30_000), "crashes", func(run uint64) (int, error) {
+	atLeast(t, count(t, "CRABDB_CRASHES", 30_000, 1_000_000), "crashes", func(run uint64) (int, error) {
 		rng := rand.New(rand.NewPCG(seed, run))
 		opts := crashOptions(rng)
 		c := newCrasher(opts, seed, run)

@@ -87,7 +87,7 @@ func (x counted) wantCounted(t tester) {
 // and checkpoints run beside them: whatever a writer was told is there.
 func TestCrashWriters(t *testing.T) {
 	seed := newSeed(t)
-	atLeast(t, count(t, "CRABDB_CRASHES", 1000), "crashes", func(run uint64) (int, error) {
+	atLeast(t, count(t, "CRABDB_CRASHES", 1000, 100_000), "crashes", func(run uint64) (int, error) {
 		m := memfs.New()
 		c := &counters{rng: rand.New(rand.NewPCG(seed, run))}
 		opts := Options{Sync: SyncWrite, CompactMin: int64(c.rng.IntN(4000)), CheckpointEvery: 500 + c.rng.Int64N(4000)}

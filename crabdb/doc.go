@@ -25,12 +25,13 @@
 // with SyncWrite, the last write; a transaction is in it whole or not at all. A
 // value read from a sealed file is checked against its checksum on every read.
 //
-//	operation    process killed   power lost, SyncCheckpoint     power lost, SyncWrite
-//	Put, Delete  kept             kept since the last checkpoint kept
-//	Update       kept, whole      whole or absent                kept, whole
+//	operation    process killed   power lost: SyncCheckpoint, SyncInterval, SyncWrite
+//	Put, Delete  kept             kept since the last checkpoint; since the last interval; kept
+//	Update       kept, whole      the same, whole or absent
 //	Checkpoint   the old or the new snapshot is used; nothing depends on it
 //	Compact      the old or the new file stands; each holds everything
 //	Backup       writes beside the store and changes nothing of it
+//	Restore      the whole store or none
 //
 // A full disk fails the write at hand: the file is cut back to where it ended, and
 // the store goes on. A write or sync that fails otherwise poisons the store
@@ -38,7 +39,8 @@
 // opening it again starts from what is there. Bad bytes where everything was once
 // synced are ErrCorrupt, with the offset; bad bytes behind that are a tail torn by
 // a crash, and are cut off. What is cut off is kept in a file beside the store if
-// it held whole records.
+// it held whole records. FORMAT.md has the whole of this in words, TESTING.md how
+// it is tested, FAULTS.md what that found.
 //
 // What is assumed of the disk: what fsync reported as written stays; a sector of
 // 512 bytes is written whole or not at all where it is written again in place,
@@ -59,6 +61,7 @@
 //	measure.go, salvage.go              what a plain snapshot lacks; damaged files
 //	db.go, read.go, tx.go, sync.go      writing, reading, transactions, syncs
 //	checkpoint.go, copy.go, compact.go  snapshots, backups, compaction
+//	restore.go                          making a store of a backup
 //	refresh.go, check.go, stats.go      following a writer; faults; numbers
 //	background.go, close.go             work beside reads and writes; the end
 //	internal/vfs                        the file system, as an interface

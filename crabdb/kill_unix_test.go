@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +21,7 @@ import (
 func TestKillNine(t *testing.T) {
 	eachCampaign(t, func(t *testing.T, opts Options, seed uint64) {
 		c := newCampaign(t, newPath(t), opts, seed)
-		n := rounds(t, "CRABDB_KILLS", times(100, 3000))
+		n := count(t, "CRABDB_KILLS", 100, 3000)
 		if opts.Plain {
 			n = max(n/4, 1)
 		}
@@ -48,8 +47,7 @@ func TestKillNine(t *testing.T) {
 // the files, and the lock, that another is closing.
 func eachCampaign(t *testing.T, test func(t *testing.T, opts Options, seed uint64)) {
 	t.Helper()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := newSeed(t)
 	for format, plain := range map[string]bool{"sealed": false, "plain": true} {
 		for i, mode := range []string{"SyncCheckpoint", "SyncInterval", "SyncWrite"} {
 			t.Run(format+" "+mode, func(t *testing.T) {
@@ -57,20 +55,6 @@ func eachCampaign(t *testing.T, test func(t *testing.T, opts Options, seed uint6
 			})
 		}
 	}
-}
-
-// rounds returns how often a test runs: what the environment says, or the usual.
-func rounds(t *testing.T, variable string, usual int) int {
-	t.Helper()
-	s := os.Getenv(variable)
-	if s == "" {
-		return usual
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatalf("%s: %v", variable, err)
-	}
-	return n
 }
 
 // campaign is a store that lives through one child after another.

@@ -35,7 +35,7 @@ func TestPowerCut(t *testing.T) {
 				d := d // each has its own
 				d.make(t)
 				c := newCampaign(t, filepath.Join(d.dir, "store.crmem"), opts, seed)
-				for range rounds(t, "CRABDB_POWERCUTS", times(6, 200)) {
+				for range count(t, "CRABDB_POWERCUTS", 6, 200) {
 					c.cutPower(&d)
 				}
 				t.Log(c)

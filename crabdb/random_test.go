@@ -26,18 +26,15 @@ func newSeed(t *testing.T) uint64 {
 }
 
 // count returns how often a test does what it is about: as often as a variable of the
-// environment says.
-func count(t *testing.T, variable string, usual int) int {
+// environment says, or as times does.
+func count(t *testing.T, variable string, usual, more int) int {
 	t.Helper()
 	if s := os.Getenv(variable); s != "" {
 		n, err := strconv.Atoi(s)
 		must(t, err)
 		return n
 	}
-	if testing.Short() {
-		return max(usual/4, 1)
-	}
-	return usual
+	return times(usual, more)
 }
 
 // atLeast does random runs, as many at once as there are processors, until so much of

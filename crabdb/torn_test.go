@@ -81,9 +81,8 @@ func TestA04_AppendBehindATornTail(t *testing.T) {
 // Random bytes behind the last record are cut off, too. In a plain file they may be
 // a record by chance, one of 2^38 of these.
 func TestGarbageTails(t *testing.T) {
-	seed := rand.Uint64()
+	seed := newSeed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	t.Logf("seed %d", seed)
 	eachKind(t, func(t *testing.T, r *recorder, data []byte, opts Options) {
 		for range times(20, 500) {
 			tail := make([]byte, 1+rng.IntN(100))
