@@ -20,6 +20,11 @@ import (
 type history struct {
 	writes   []write // acknowledged, oldest first; the first is the empty store
 	promised int     // index of the oldest that may be found as the last
+
+	// ghosts are states that a crash has taken away. Until something is appended, which
+	// paves over what is left of them on the disk, another crash may bring them back.
+	ghosts []content
+	laid   int // how many writes there were when they were laid, or 0
 }
 
 // write is what the store may hold when a crash comes before the write is finished,
@@ -38,7 +43,18 @@ func (h *history) legal(oldest, hand int) []content {
 	for _, w := range h.writes[oldest+1 : min(hand+1, len(h.writes))] {
 		legal = append(legal, w...)
 	}
+	if h.laid == 0 || hand <= h.laid {
+		legal = append(legal, h.ghosts...)
+	}
 	return legal
+}
+
+// add notes a write that was acknowledged. One that changed nothing wrote nothing.
+func (h *history) add(w write) {
+	if h.laid == 0 && !w.last().equal(h.now()) {
+		h.laid = len(h.writes)
+	}
+	h.writes = append(h.writes, w)
 }
 
 // crash is a file system as a crash left it.
@@ -257,10 +273,11 @@ func (c *crasher) crash(db *DB) (*DB, error) {
 		return db, err
 	}
 	found, err := readContent(db)
-	if err == nil && !slices.ContainsFunc(c.history.legal(last.oldest, last.hand), found.equal) {
+	legal := c.history.legal(last.oldest, last.hand)
+	if err == nil && !slices.ContainsFunc(legal, found.equal) {
 		err = fmt.Errorf("%s: the store holds %v, and another when it was checked", last.what, found)
 	}
-	c.history = history{writes: []write{{found}}}
+	c.history = history{writes: []write{{found}}, ghosts: legal}
 	return db, err
 }
 
@@ -319,7 +336,7 @@ func (c *crasher) acknowledge(step string, wrote write) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if wrote != nil {
-		c.history.writes = append(c.history.writes, wrote)
+		c.history.add(wrote)
 	}
 	if syncs := step != "backup" && step != "kill" && wrote == nil; syncs || c.opts.Sync == SyncWrite {
 		c.history.promised = len(c.history.writes) - 1
