@@ -41,11 +41,17 @@ func (db *DB) close() error {
 	return err
 }
 
-// settleLog makes the log durable at Close: with a checkpoint where replaying what
+// settleLog gives back what was reserved and makes the log durable at Close: with a checkpoint where replaying what
 // came since the last one would cost more than a quarter of the snapshot to be
 // written, with a sync otherwise. A plain file gets the sync alone, and so does one
 // for whose snapshot there is no room.
 func (db *DB) settleLog() error {
+	if db.log.reserved > 0 {
+		db.log.began = never
+		if err := db.log.cut(); err != nil {
+			return db.poison(err)
+		}
+	}
 	end := db.log.end.Load()
 	since := end - db.checkpointed.Load()
 	if db.sealed && since > 0 && since*4 >= db.indexBytes() {

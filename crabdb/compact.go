@@ -217,6 +217,7 @@ func (c *compaction) install() {
 	db, to := c.db, c.to
 	c.to = nil
 	old := db.log
+	to.log.began = to.upTo
 	db.treeMu.Lock()
 	db.log, db.tree, db.live, db.indexed = to.log, to.tree, to.live, to.upTo
 	db.named, db.replaced = c.plan.head.indexLen, 0

@@ -19,6 +19,9 @@ func crashOptions(rng *rand.Rand) Options {
 		opts.CompactInline = rng.IntN(2) == 0
 	}
 	if rng.IntN(2) == 0 {
+		opts.leastSpace = 1 + rng.Int64N(4000)
+	}
+	if rng.IntN(2) == 0 {
 		opts.CheckpointEvery = 500 + rng.Int64N(8000)
 	}
 	return opts

@@ -191,7 +191,7 @@ func TestCrashBeforeEachCall(t *testing.T) {
 	eachFormat(t, func(t *testing.T, opts Options) {
 		for _, sync := range []SyncMode{SyncCheckpoint, SyncWrite} {
 			for run := range uint64(times(2, 200)) {
-				c := newCrasher(opts.with(sync), seed, run)
+				c := newCrasher(opts.with(sync).spacious(), seed, run)
 				rng := rand.New(rand.NewPCG(seed, run))
 				must(t, c.run(rng, script(rng)))
 				crashes += c.checked

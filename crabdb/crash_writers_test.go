@@ -90,7 +90,7 @@ func TestCrashWriters(t *testing.T) {
 	atLeast(t, count(t, "CRABDB_CRASHES", 1000, 100_000), "crashes", func(run uint64) (int, error) {
 		m := memfs.New()
 		c := &counters{rng: rand.New(rand.NewPCG(seed, run))}
-		opts := Options{Sync: SyncWrite, CompactMin: int64(c.rng.IntN(4000)), CheckpointEvery: 500 + c.rng.Int64N(4000)}
+		opts := Options{Sync: SyncWrite, CompactMin: int64(c.rng.IntN(4000)), CheckpointEvery: 500 + c.rng.Int64N(4000), leastSpace: 1 + c.rng.Int64N(1000)}
 		db, err := Open(memPath, opts.on(faultfs.FS{FS: m, Hook: c.hook(m)}))
 		if err != nil {
 			return 0, err

@@ -2,7 +2,6 @@ package crabdb
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -288,78 +287,6 @@ func (db *DB) retire(old location, keyLen int) {
 	}
 	db.live -= int64(size)
 	db.replaced += int64(size)
-}
-
-// append writes encoded records at the end of the log. The turn is held. When it
-// fails the file is cut back to where it ended, so that the write is undone; when
-// the failure is another than a full disk, or the cut fails, it is not known what
-// the file holds, and the store is poisoned.
-func (db *DB) append(b []byte) error {
-	if err := db.pave(); err != nil {
-		return err
-	}
-	err := db.log.write(b)
-	if err == nil || errors.Is(err, ErrFull) {
-		return err
-	}
-	return db.undo(err)
-}
-
-// undo cuts off what a write that failed left behind the end of the log.
-func (db *DB) undo(err error) error {
-	if cut := db.log.file.Truncate(db.log.end.Load()); cut != nil {
-		return db.poison(errors.Join(err, cut))
-	}
-	if !vfs.IsFull(err) {
-		return db.poison(err)
-	}
-	return err
-}
-
-// maxBlock is the largest block that file systems are made with.
-const maxBlock = 64 << 10
-
-// pave makes the disk hold zeros behind the end of the log, before the first append
-// after opening. A power loss may have left records there, in the last block, that
-// were written when the length of the file was not yet. Were the file to grow over
-// them and the power to go again, with the length on the disk and the bytes not,
-// they would be back: whole, at their offsets, where newer ones were acknowledged.
-func (db *DB) pave() error {
-	end := db.log.end.Load()
-	if rest := -end & (maxBlock - 1); !db.paved && rest > 0 {
-		if _, err := db.log.file.WriteAt(make([]byte, rest), end); err != nil {
-			return db.undo(fmt.Errorf("pave %s at offset %d: %w", db.path, end, err))
-		}
-		if err := db.log.sync(); err != nil {
-			return db.poison(err)
-		}
-		err := db.log.file.Truncate(end)
-		if err == nil && !db.sealed { // in which zeros would be the rest of a record that was not written whole
-			err = db.log.sync()
-		}
-		if err != nil {
-			return db.poison(err)
-		}
-	}
-	db.paved = true
-	return nil
-}
-
-// maxScratch and maxSpare bound the memory that is kept between writes and between
-// transactions for the next one.
-const (
-	maxScratch = 1 << 20
-	maxSpare   = 8 << 20
-)
-
-// encode returns the record that comes next in the log. The turn is held, until
-// the record is written.
-func (db *DB) encode(op, col byte, key, value []byte) []byte {
-	b := db.log.appendRecord(db.scratch[:0], db.log.end.Load(), op, col, key, value)
-	if cap(b) <= maxScratch {
-		db.scratch = b[:0]
-	}
-	return b
 }
 
 // keyBuffer is the room for a key of the index on the stack of a call.

@@ -194,19 +194,20 @@ func wantPoisoned(t *testing.T, db *DB, cause error) {
 // what the store holds then, and what it holds when it is opened again, is the state
 // before the operation or behind it.
 func TestFailureOfEachCall(t *testing.T) {
+	old := strings.Repeat("old", 50)
 	operations := map[string]struct {
 		run  func(db *DB) error
 		want content
 	}{
 		"put":    {func(db *DB) error { return db.Put(ctx, 1, []byte("k"), []byte("new")) }, keys("k=new", "l=1")},
-		"delete": {func(db *DB) error { _, err := db.Delete(ctx, 1, []byte("l")); return err }, keys("k=old")},
+		"delete": {func(db *DB) error { _, err := db.Delete(ctx, 1, []byte("l")); return err }, keys("k=" + old)},
 		"update": {func(db *DB) error {
 			return db.Update(ctx, func(tx *Tx) error { return tx.Put(1, []byte("k"), []byte("new")) })
 		}, keys("k=new", "l=1")},
-		"checkpoint": {func(db *DB) error { return db.Checkpoint(ctx) }, keys("k=old", "l=1")},
-		"compact":    {func(db *DB) error { return db.Compact(ctx) }, keys("k=old", "l=1")},
-		"sync":       {func(db *DB) error { return db.Sync() }, keys("k=old", "l=1")},
-		"close":      {func(db *DB) error { return db.Close() }, keys("k=old", "l=1")},
+		"checkpoint": {func(db *DB) error { return db.Checkpoint(ctx) }, keys("k="+old, "l=1")},
+		"compact":    {func(db *DB) error { return db.Compact(ctx) }, keys("k="+old, "l=1")},
+		"sync":       {func(db *DB) error { return db.Sync() }, keys("k="+old, "l=1")},
+		"close":      {func(db *DB) error { return db.Close() }, keys("k="+old, "l=1")},
 	}
 	failures := 0
 	eachFormat(t, func(t *testing.T, opts Options) {
@@ -214,9 +215,9 @@ func TestFailureOfEachCall(t *testing.T) {
 			for name, o := range operations {
 				for n := 0; n >= 0; n++ {
 					for _, onwards := range []bool{false, true} {
-						db, fail, m := brittle(t, opts.with(sync))
-						put(t, db, "k", "old")
+						db, fail, m := brittle(t, opts.with(sync).spacious())
 						put(t, db, "l", "1")
+						put(t, db, "k", old) // so long that the next write takes space
 						var calls int
 						var failed faultfs.Call
 						fail.set(func(c faultfs.Call) error {
@@ -234,7 +235,7 @@ func TestFailureOfEachCall(t *testing.T) {
 							break
 						}
 						failures++
-						before, states := keys("k=old", "l=1"), []content{o.want}
+						before, states := keys("k="+old, "l=1"), []content{o.want}
 						if err != nil {
 							wantError(t, err, syscall.EIO)
 							states = append(states, before)

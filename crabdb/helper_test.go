@@ -62,6 +62,9 @@ func quietPlain() Options {
 func (o Options) on(fsys vfs.FS) Options     { o.fs = fsys; return o }
 func (o Options) with(sync SyncMode) Options { o.Sync = sync; return o }
 
+// spacious reserves space as soon as a little was written.
+func (o Options) spacious() Options { o.leastSpace = 100; return o }
+
 func readOnly() Options { return Options{ReadOnly: true} }
 func salvage() Options  { return Options{Salvage: true} }
 

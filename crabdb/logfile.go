@@ -20,6 +20,9 @@ type logFile struct {
 	file vfs.File
 	refs atomic.Int64 // starts at 1, the store's own
 	end  atomic.Int64 // where the next record goes; moved by who has the turn
+
+	began    int64 // where it went first; the turn holder's, as what follows
+	reserved int64 // up to where there is space on the disk
 }
 
 func newLogFile(path string, file vfs.File, sealed bool) *logFile {
@@ -145,6 +148,12 @@ func (l *logFile) write(b []byte) error {
 	}
 	l.end.Store(at + int64(len(b)))
 	return nil
+}
+
+// cut makes the file end where the log does.
+func (l *logFile) cut() error {
+	l.reserved = 0
+	return l.file.Truncate(l.end.Load())
 }
 
 func (l *logFile) sync() error {

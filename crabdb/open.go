@@ -102,10 +102,13 @@ func (db *DB) repair(l *loader) error {
 			return err
 		}
 	}
-	if l.recovery.Torn == 0 {
-		return nil
+	if l.recovery.Torn > 0 {
+		return db.cutTail(l)
 	}
-	return db.cutTail(l)
+	if l.spare > 0 {
+		return l.log.cut()
+	}
+	return nil
 }
 
 // inspect refuses what is no store before a lock file is made beside it. With the
@@ -304,7 +307,7 @@ func (db *DB) cutTail(l *loader) error {
 	if err != nil {
 		return err
 	}
-	if err := l.log.file.Truncate(l.recovery.TornAt); err != nil {
+	if err := l.log.cut(); err != nil {
 		return err
 	}
 	return l.log.sync()
@@ -353,6 +356,7 @@ func (db *DB) adopt(l *loader) {
 	db.treeMu.Lock()
 	defer db.treeMu.Unlock()
 	db.log, db.tree, db.live, db.recovery = l.log, l.tree, l.live, l.recovery
+	db.log.began = l.upTo
 	watermark := int64(headerSize)
 	db.indexed, db.named, db.replaced = l.upTo, 0, 0
 	if l.recovery.Snapshot {

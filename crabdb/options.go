@@ -54,7 +54,8 @@ type Options struct {
 	// MiB; negative leaves it to Checkpoint and Close.
 	CheckpointEvery int64
 
-	fs vfs.FS // the machine's when nil
+	fs         vfs.FS // the machine's when nil
+	leastSpace int64  // the package's own when 0; tests make it small
 }
 
 // SyncMode says when writes reach the disk.
@@ -84,6 +85,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.CheckpointEvery == 0 {
 		o.CheckpointEvery = 64 << 20
+	}
+	if o.leastSpace == 0 {
+		o.leastSpace = leastSpace
 	}
 	if o.fs == nil {
 		o.fs = vfs.OS{}

@@ -35,6 +35,7 @@ const (
 	KindBatch    Kind = "batch"
 	KindSnapshot Kind = "snapshot"
 	KindDamage   Kind = "damage" // bytes that are no record, up to the next that is one
+	KindSpace    Kind = "space"  // zeros behind the last record: reserved for more, or left by a power loss
 )
 
 // SumState is what the checksum of an item says of it.
@@ -88,7 +89,10 @@ func walkRecords(ctx context.Context, path string, yield func(Item, error) bool)
 		}
 		return nil
 	}
-	return l.replay()
+	if err := l.replay(); err != nil || l.spare == 0 {
+		return err
+	}
+	return l.tell(Item{Offset: l.size, Length: l.spare, Kind: KindSpace, Sum: SumNone})
 }
 
 // newRecordLoader returns a loader at the first record of a file, and the header as

@@ -50,7 +50,7 @@ func (db *DB) readOn(ctx context.Context, size int64) error {
 	l := &loader{
 		ctx: ctx, walker: walker{log: log, size: size}, head: header{sealed: log.sealed},
 		tree: db.tree.View().Tree(), live: db.live, upTo: log.end.Load(), trusted: headerSize,
-		recovery: Recovery{Snapshot: true},
+		recovery: Recovery{Snapshot: true}, follows: true,
 	}
 	log.end.Store(size)
 	err := l.replay()

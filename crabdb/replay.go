@@ -44,6 +44,8 @@ type loader struct {
 	live     int64
 	upTo     int64 // up to where the log is in the tree
 	trusted  int64 // below it everything was synced: bad bytes there are corruption
+	spare    int64 // zeros behind the log: space that was reserved
+	follows  bool  // the log goes on: what is behind it is not looked at
 	skipped  bool  // the snapshot that the header names was passed over
 	emptied  bool  // it is a plain one without entries
 	recovery Recovery
@@ -178,6 +180,25 @@ func (l *loader) replay() error {
 	return nil
 }
 
+// trim leaves out of the file the zeros that it ends with, behind the log: space that
+// was reserved for records to come, or that a power loss left. Up to three bytes of
+// them may be the end of a checksum.
+func (l *loader) trim() error {
+	if !l.log.sealed || l.upTo < l.trusted {
+		return nil
+	}
+	end, err := l.lastByte(l.upTo)
+	if err != nil {
+		return err
+	}
+	if end > l.upTo {
+		end = min(end+sumSize-1, l.size)
+	}
+	l.size, l.spare = end, l.spare+l.size-end
+	l.window = l.window[:0]
+	return nil
+}
+
 // tailIsGone tells whether the file is shorter by now, and still has all that was
 // replayed and all that is safe: its writer has cut off what was not written whole.
 func (l *loader) tailIsGone() bool {
@@ -264,6 +285,12 @@ func (l *loader) interrupted() error {
 // or which salvage passes over.
 func (l *loader) stop(bad fault) (bool, error) {
 	at := l.upTo
+	if l.follows {
+		return true, nil
+	}
+	if err := l.trim(); err != nil || at == l.size {
+		return true, err
+	}
 	switch {
 	case at < l.trusted && l.emptied: // then all that is below is dead anyway
 		l.tree, l.live, l.upTo = packtree.New(), 0, l.head.watermark()

@@ -108,6 +108,23 @@ func (w *walker) resync(from int64) (int64, error) {
 // its frame, and a checksum may begin with three.
 const zerosBegin = recordFrame + sumSize - 1
 
+// lastByte returns the offset behind the last byte of the file that is not zero, or
+// from, if there is none behind it.
+func (w *walker) lastByte(from int64) (int64, error) {
+	for end := w.size; end > from; {
+		at := max(from, end-windowSize)
+		b, err := w.peek(at, int(end-at))
+		if err != nil {
+			return 0, err
+		}
+		if n := len(bytes.TrimRight(b, "\x00")); n > 0 {
+			return at + int64(n), nil
+		}
+		end = at
+	}
+	return from, nil
+}
+
 // zeroRun returns how many zero bytes stand at an offset, of those in the window.
 func (w *walker) zeroRun(offset int64) (int64, error) {
 	if _, err := w.peek(offset, 1); err != nil {

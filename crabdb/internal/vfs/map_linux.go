@@ -3,7 +3,9 @@
 package vfs
 
 import (
+	"os"
 	"runtime/debug"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -13,13 +15,25 @@ const (
 	// grow; what is behind it is read as ever.
 	reach = 64 << 30
 
-	// copied is the most that is read by way of the mapping: for more, a system call
-	// is cheaper than touching each page.
-	copied = 64 << 10
+	// copied is the most that is read or written by way of memory, in bytes: for more,
+	// a system call is cheaper than touching each page.
+	copied = 16 << 10
+
+	// head is how much of a write is in memory before the rest of it, in bytes, so that
+	// a process that is killed in the middle leaves no end without its beginning. A
+	// copy by itself has no order.
+	head = 64
 )
 
 type mappedFile struct {
 	osFile
+	memory []byte                 // the file, from its start
+	window atomic.Pointer[window] // what is reserved of it; nil if nothing is, or not in memory
+}
+
+// window is a stretch of a file as memory that can be written.
+type window struct {
+	from   int64
 	memory []byte
 }
 
@@ -28,21 +42,59 @@ func (f osFile) mapped() (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &mappedFile{f, memory}, nil
+	return &mappedFile{osFile: f, memory: memory}, nil
 }
 
 // ReadAt reads from an offset. What cannot be had from memory, since the file ends
 // before or the disk fails, the system is asked for, which has an error for it.
 func (f *mappedFile) ReadAt(b []byte, offset int64) (int, error) {
-	if len(b) <= copied && offset >= 0 && offset <= int64(len(f.memory)-len(b)) && f.copy(b, offset) {
+	if len(b) <= copied && offset >= 0 && offset <= int64(len(f.memory)-len(b)) && guardedCopy(b, f.memory[offset:], 0) {
 		return len(b), nil
 	}
 	return f.osFile.ReadAt(b, offset)
 }
 
-// copy tells whether the memory was there to be read: a fault, which would end the
-// process otherwise, is made a panic and caught.
-func (f *mappedFile) copy(b []byte, offset int64) (ok bool) {
+// WriteAt writes at an offset; where space was reserved, by copying. If that fails, as
+// it can where a file system has no space for what it had said to have, the system is
+// asked to write the whole.
+func (f *mappedFile) WriteAt(b []byte, offset int64) (int, error) {
+	w := f.window.Load()
+	if w != nil && len(b) <= copied && offset >= w.from && offset-w.from <= int64(len(w.memory)-len(b)) && guardedCopy(w.memory[offset-w.from:], b, min(len(b), head)) {
+		return len(b), nil
+	}
+	return f.osFile.WriteAt(b, offset)
+}
+
+// Reserve makes the file longer, and a stretch of it memory.
+func (f *mappedFile) Reserve(from, to int64, memory bool) error {
+	f.dropWindow()
+	if err := f.osFile.Reserve(from, to, memory); err != nil || !memory {
+		return err
+	}
+	from -= from % int64(os.Getpagesize())
+	b, err := syscall.Mmap(int(f.Fd()), from, int(to-from), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err == nil { // else writes go by the system
+		f.window.Store(&window{from, b})
+	}
+	return nil
+}
+
+// Truncate sets the length.
+func (f *mappedFile) Truncate(size int64) error {
+	f.dropWindow()
+	return f.osFile.Truncate(size)
+}
+
+func (f *mappedFile) dropWindow() {
+	if w := f.window.Swap(nil); w != nil {
+		_ = syscall.Munmap(w.memory) // it is there, so that cannot fail
+	}
+}
+
+// guardedCopy copies as copy does, so many bytes first. It tells whether the memory of
+// both was there: a fault, which would end the process otherwise, is made a panic and
+// caught.
+func guardedCopy(to, from []byte, first int) (ok bool) {
 	before := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(before)
@@ -53,12 +105,14 @@ func (f *mappedFile) copy(b []byte, offset int64) (ok bool) {
 			ok = false
 		}
 	}()
-	copy(b, f.memory[offset:])
+	copy(to, from[:first])
+	copy(to[first:], from[first:])
 	return true
 }
 
-// Close closes the file. Nobody may be reading.
+// Close closes the file. Nobody may be reading or writing.
 func (f *mappedFile) Close() error {
+	f.dropWindow()
 	memory := f.memory
 	f.memory = nil
 	err := syscall.Munmap(memory)

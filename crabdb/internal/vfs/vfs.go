@@ -50,8 +50,16 @@ type File interface {
 	io.WriterAt
 	io.Closer
 
-	// Truncate sets the length in bytes.
+	// Truncate sets the length in bytes, and gives back what was reserved behind it.
 	Truncate(size int64) error
+
+	// Reserve makes the file reach from one offset, at or behind its end, to another,
+	// filled with zeros for which there is space on the disk. With memory, WriteAt
+	// may put what is written there into memory that is the file's, without a system
+	// call, until the next Reserve or Truncate; the two and such writes are for one
+	// goroutine at a time. It fails where a system cannot do that, and may have made
+	// the file longer all the same.
+	Reserve(from, to int64, memory bool) error
 
 	// Sync makes the content and the length durable.
 	Sync() error

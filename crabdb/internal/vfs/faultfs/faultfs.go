@@ -27,6 +27,7 @@ const (
 	Read     Op = "read"
 	Write    Op = "write"
 	Truncate Op = "truncate"
+	Reserve  Op = "reserve"
 	Sync     Op = "sync"
 	Stat     Op = "stat"
 	Inherit  Op = "inherit"
@@ -46,7 +47,7 @@ func (o Op) Changes() bool {
 type Call struct {
 	Op     Op
 	Path   string // by which a file was opened; of a rename the new one
-	Offset int64  // of a read or write, or the size of a truncation
+	Offset int64  // of a read or write, or the length that a truncation or reservation makes
 	Data   []byte // of a write, not to be changed
 }
 
@@ -158,6 +159,13 @@ func (f file) Truncate(size int64) error {
 		return err
 	}
 	return f.File.Truncate(size)
+}
+
+func (f file) Reserve(from, to int64, memory bool) error {
+	if err := f.hook(Call{Op: Reserve, Path: f.path, Offset: to}); err != nil {
+		return err
+	}
+	return f.File.Reserve(from, to, memory)
 }
 
 func (f file) Sync() error {

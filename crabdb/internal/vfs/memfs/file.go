@@ -70,6 +70,9 @@ func (f *file) Truncate(size int64) error {
 	return nil
 }
 
+// Reserve makes the file longer.
+func (f *file) Reserve(_, to int64, _ bool) error { return f.Truncate(to) }
+
 // resized returns b with another length; what is new is zeros, also where bytes
 // that were cut away before are still in memory.
 func resized(b []byte, size int) []byte {
