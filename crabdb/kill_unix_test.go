@@ -98,7 +98,7 @@ func (c *campaign) options() Options {
 // The clock starts before the child opens the store.
 func (c *campaign) live(disaster func(w *witness)) *witness {
 	c.t.Helper()
-	encoded, err := json.Marshal(plan{c.options(), c.from})
+	encoded, err := json.Marshal(plan{c.options(), int64(1 + c.rng.IntN(100_000)), c.from})
 	must(c.t, err)
 	process := start(c.t)
 	process.do("chdir", ".") // it is up

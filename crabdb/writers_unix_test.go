@@ -28,7 +28,8 @@ const (
 // plan is what a child is to do. It goes to the child as JSON.
 type plan struct {
 	Options Options
-	From    int // the number of the first operation of each writer
+	Space   int64 // what is appended before space is reserved
+	From    int   // the number of the first operation of each writer
 }
 
 // edit is a put or a delete.
@@ -74,6 +75,7 @@ func runWriters(path, encoded string, out io.Writer) error {
 	if err := json.Unmarshal([]byte(encoded), &c.plan); err != nil {
 		return err
 	}
+	c.Options.leastSpace = c.Space
 	var err error
 	if c.db, err = Open(path, c.Options); err != nil {
 		return err

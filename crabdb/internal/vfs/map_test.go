@@ -92,3 +92,44 @@ func TestMappedWhileItIsCut(t *testing.T) {
 	close(done)
 	readers.Wait()
 }
+
+// What is written into reserved space is in the file as if it had been written
+// otherwise, also where the space is gone by then.
+func TestReserve(t *testing.T) {
+	for name, fsys := range map[string]vfs.FS{"OS": vfs.OS{}, "memory": memfs.New()} {
+		for _, memory := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "f")
+				raw := open(t, fsys, path, os.O_RDWR|os.O_CREATE)
+				f := vfs.Mapped(open(t, fsys, path, os.O_RDWR))
+				write(t, f, "abc", 0)
+				if err := f.Reserve(3, 100_000, memory); errors.Is(err, errors.ErrUnsupported) {
+					t.Skip(err)
+				} else {
+					must(t, err)
+				}
+				write(t, f, "def", 3)
+				write(t, f, "far", 90_000)
+				wantRead(t, raw, 0, 7, "abcdef\x00", nil)
+				wantRead(t, raw, 90_000, 3, "far", nil)
+				wantRead(t, raw, 99_999, 2, "\x00", io.EOF)
+				wantRead(t, f, 90_000, 3, "far", nil)
+				write(t, f, "across", 99_997)
+				wantRead(t, raw, 99_997, 7, "across", io.EOF)
+				must(t, f.Reserve(100_003, 200_000, memory))
+				write(t, f, "second", 150_000)
+				write(t, f, "first", 80_000)
+				wantRead(t, raw, 150_000, 6, "second", nil)
+				wantRead(t, raw, 80_000, 5, "first", nil)
+				must(t, raw.Truncate(4)) // somebody else
+				write(t, f, "again", 150_000)
+				wantRead(t, raw, 150_000, 6, "again", io.EOF)
+				must(t, f.Truncate(2))
+				write(t, f, "end", 1)
+				wantRead(t, raw, 0, 9, "aend", io.EOF)
+				must(t, f.Sync())
+				must(t, f.Close())
+			})
+		}
+	}
+}
