@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"sync/atomic"
 
 	"github.com/crabstore/crabstore/crabdb/internal/vfs"
@@ -128,8 +127,6 @@ func (l *logFile) read(b []byte, offset int64) error {
 	switch {
 	case n == len(b):
 		return nil
-	case errors.Is(err, fs.ErrClosed): // in a transaction that has ended
-		return fmt.Errorf("%w: %s", ErrClosed, l.path)
 	case errors.Is(err, io.EOF):
 		return endOfFile{corrupt(l.path, offset, "the file ends after %d of %d bytes", n, len(b))}
 	}

@@ -115,11 +115,12 @@ func (tx *Tx) Alive() error {
 	return tx.db.isClosed()
 }
 
-// snapshot returns what the transaction sees now.
+// snapshot returns what the transaction sees now, with a reference to the file, which
+// a reader may hold longer than the transaction.
 func (tx *Tx) snapshot() (*snapshot, error) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
-	if tx.ended {
+	if tx.ended || !tx.base.log.acquire() {
 		return nil, ErrClosed
 	}
 	if tx.tree == nil {
@@ -132,20 +133,23 @@ func (tx *Tx) snapshot() (*snapshot, error) {
 func (tx *Tx) Get(col byte, key []byte) ([]byte, error) {
 	var buf [keyBuffer]byte
 	at, ok, err := tx.find(treeKey(buf[:0], col, key))
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case !ok:
+	}
+	defer tx.base.log.release()
+	if !ok {
 		return nil, ErrNotFound
 	}
 	s := snapshot{log: tx.base.log, tx: tx}
 	return s.value(col, key, at)
 }
 
+// find looks a key up. Without an error it takes a reference to the file, as snapshot
+// does.
 func (tx *Tx) find(id []byte) (location, bool, error) {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
-	if tx.ended {
+	if tx.ended || !tx.base.log.acquire() {
 		return 0, false, ErrClosed
 	}
 	if tx.tree == nil {
@@ -178,6 +182,7 @@ func (tx *Tx) Scan(ctx context.Context, col byte, r Range) iter.Seq2[Entry, erro
 			yield(Entry{}, err)
 			return
 		}
+		defer s.log.release()
 		s.scan(ctx, tx.Alive, col, r, yield)
 	}
 }
