@@ -7,7 +7,10 @@
 //
 // # How it works
 //
-// Every write appends a record and points the index at it. The index is a
+// Every write appends a record and points the index at it. On Linux the file is
+// also memory: a sealed one is read by copying from its mapped pages, and a store
+// that writes much copies into space that it reserved ahead of the log, so that
+// neither takes a system call; elsewhere pread and pwrite serve. The index is a
 // copy-on-write B+tree of packed leaves (internal/packtree) from column and key to
 // the place of the record; values stay in the file. A reader takes the tree as it
 // is, in constant time, and works on that version for as long as it likes: no
@@ -59,7 +62,8 @@
 //	logfile.go, walker.go               an open file; reading it in order
 //	path.go, open.go, replay.go         opening and recovery
 //	measure.go, salvage.go              what a plain snapshot lacks; damaged files
-//	db.go, read.go, tx.go, sync.go      writing, reading, transactions, syncs
+//	db.go, append.go, sync.go           writing, the end of the log, syncs
+//	read.go, tx.go                      reading, transactions
 //	checkpoint.go, copy.go, compact.go  snapshots, backups, compaction
 //	restore.go                          making a store of a backup
 //	refresh.go, check.go, stats.go      following a writer; faults; numbers
