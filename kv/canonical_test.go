@@ -138,7 +138,7 @@ func TestNumbersKeepTheirWidth(t *testing.T) {
 	type numbers struct {
 		F float32 `json:"f"`
 		G float64 `json:"g"`
-		I int     `json:"i"`
+		I int64   `json:"i"`
 		U uint64  `json:"u"`
 	}
 	in := numbers{math.SmallestNonzeroFloat32, 0.1, math.MinInt64, math.MaxUint64}
