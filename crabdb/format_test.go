@@ -74,7 +74,7 @@ func TestRecordSum(t *testing.T) {
 	if got := crc32c([]byte("123456789")); got != 0xE3069283 {
 		t.Fatalf("the test's own sum is %#x", got)
 	}
-	for _, offset := range []int64{0, 1, 255, 256, 1 << 32, MaxFile} {
+	for _, offset := range []int64{0, 1, 255, 256, 1 << 16, 1 << 24, 1 << 32, 0x0123456789, MaxFile} {
 		var at [8]byte
 		for i := range at {
 			at[i] = byte(offset >> (8 * i))

@@ -87,16 +87,27 @@ func (l layout) appendRecord(b []byte, offset int64, op, col byte, key, value []
 }
 
 // recordSum is the checksum of a record's bytes before the checksum, and of its
-// offset. The eight bytes of the offset go through the table here, since handing
-// them to crc32.Update would cost an allocation a record.
+// offset. The offset goes through tables here, since handing its bytes to
+// crc32.Update would cost an allocation a record.
 func recordSum(b []byte, offset int64) uint32 {
-	sum := ^crc32.Checksum(b, castagnoli)
-	for range 8 {
-		sum = castagnoli[byte(sum)^byte(offset)] ^ sum>>8
-		offset >>= 8
-	}
-	return ^sum
+	x := ^crc32.Checksum(b, castagnoli) ^ uint32(offset)
+	high := uint32(offset >> 32)
+	return ^(behind[7][byte(x)] ^ behind[6][byte(x>>8)] ^ behind[5][byte(x>>16)] ^ behind[4][x>>24] ^
+		behind[3][byte(high)] ^ behind[2][byte(high>>8)])
 }
+
+// behind[n] is the table of the polynomial with n zero bytes behind: what a byte adds
+// to the checksum of the eight that it is the first, second, ... of. MaxFile leaves the
+// last two of an offset zero.
+var behind = func() (t [8]crc32.Table) {
+	t[0] = *castagnoli
+	for n := 1; n < len(t); n++ {
+		for i, sum := range t[n-1] {
+			t[n][i] = castagnoli[byte(sum)] ^ sum>>8
+		}
+	}
+	return t
+}()
 
 // fault is why bytes are no record.
 type fault string
