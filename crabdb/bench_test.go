@@ -1,10 +1,14 @@
 package crabdb
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/crabstore/crabstore/crabdb/internal/packtree"
 )
 
 // The benchmarks run on the machine's file system, without syncs unless they say so.
@@ -121,6 +125,19 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
+// BenchmarkAppendValue gets into the caller's memory.
+func BenchmarkAppendValue(b *testing.B) {
+	db := benchStore(b, benchKeys, quiet())
+	var key, value []byte
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		key = benchKey(key, random(i, benchKeys))
+		var err error
+		value, err = db.AppendValue(ctx, 1, key, value[:0])
+		ok(b, err)
+	}
+}
+
 func BenchmarkGetAbsent(b *testing.B) {
 	db := benchStore(b, benchKeys, quiet())
 	var key []byte
@@ -147,25 +164,69 @@ func BenchmarkGetParallel(b *testing.B) {
 	})
 }
 
-// BenchmarkScan100 scans the hundred messages of a session.
-func BenchmarkScan100(b *testing.B) {
-	db := benchStore(b, benchKeys, quiet())
-	for name, r := range map[string]Range{"keys": {KeysOnly: true}, "values": {}, "reverse": {Reverse: true}} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				n := 0
-				r.Prefix = fmt.Appendf(r.Prefix[:0], "local/session/%06d/msg/", random(i, benchKeys/100))
-				for _, err := range db.Scan(ctx, 1, r) {
-					ok(b, err)
-					n++
-				}
-				if n != 100 {
-					b.Fatalf("%d keys", n)
-				}
+// interleaved returns a store of n keys whose sessions took turns, so that the values of
+// one are scattered over the file, and are together after a compaction.
+func interleaved(b *testing.B, n int) *DB {
+	b.Helper()
+	db := benchStore(b, 0, quiet())
+	value := bytes.Repeat([]byte{'v'}, 256)
+	var key []byte
+	for i := range 100 {
+		in(b, db, func(tx *Tx) {
+			for session := range n / 100 {
+				key = benchKey(key, session*100+i)
+				must(b, tx.Put(1, key, value))
 			}
 		})
 	}
+	return db
+}
+
+// BenchmarkScan100 scans the hundred messages of a session.
+func BenchmarkScan100(b *testing.B) {
+	n := benchSize()
+	db := interleaved(b, n)
+	ranges := []struct {
+		name string
+		r    Range
+	}{{"keys", Range{KeysOnly: true}}, {"values", Range{}}, {"reverse", Range{Reverse: true}}}
+	for _, state := range []string{"loaded", "compacted"} {
+		if state == "compacted" {
+			ok(b, db.Compact(ctx))
+		}
+		for _, c := range ranges {
+			b.Run(c.name+"/"+state, func(b *testing.B) { scanSessions(b, db, n, c.r) })
+		}
+	}
+}
+
+func scanSessions(b *testing.B, db *DB, n int, r Range) {
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		r.Prefix = fmt.Appendf(r.Prefix[:0], "local/session/%06d/msg/", random(i, n/100))
+		seen := 0
+		for _, err := range db.Scan(ctx, 1, r) {
+			ok(b, err)
+			seen++
+		}
+		if seen != 100 {
+			b.Fatalf("%d keys", seen)
+		}
+	}
+}
+
+// BenchmarkScanAll scans a compacted store from end to end.
+func BenchmarkScanAll(b *testing.B) {
+	n := benchSize()
+	db := interleaved(b, n)
+	ok(b, db.Compact(ctx))
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, err := range db.Scan(ctx, 1, Range{}) {
+			ok(b, err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/record")
 }
 
 func BenchmarkUpdate100(b *testing.B) {
@@ -201,13 +262,22 @@ func BenchmarkDelete(b *testing.B) {
 	}
 }
 
+// BenchmarkOpen opens a store from its snapshot, and one with ten times the keys, or
+// replays its log.
 func BenchmarkOpen(b *testing.B) {
+	for name, keys := range map[string]int{"sealed/snapshot": benchSize(), "sealed/snapshot/tenfold": 10 * benchSize()} {
+		b.Run(name, func(b *testing.B) {
+			path := filepath.Join(b.TempDir(), "store")
+			writeIndexed(b, path, keys)
+			benchOpen(b, path, keys)
+		})
+	}
 	for name, c := range map[string]struct {
 		opts  Options
 		close bool // else the snapshot is of an empty store
 	}{
-		"sealed/snapshot": {quiet(), true}, "plain/snapshot": {quietPlain(), true},
-		"sealed/replay": {quiet(), false}, "plain/replay": {quietPlain(), false},
+		"plain/snapshot": {quietPlain(), true},
+		"sealed/replay":  {quiet(), false}, "plain/replay": {quietPlain(), false},
 	} {
 		b.Run(name, func(b *testing.B) {
 			path := filepath.Join(b.TempDir(), "store")
@@ -216,15 +286,45 @@ func BenchmarkOpen(b *testing.B) {
 			if c.close {
 				ok(b, db.Checkpoint(ctx))
 			}
-			b.ReportAllocs()
-			for b.Loop() {
-				r, err := Open(path, readOnly())
-				ok(b, err)
-				ok(b, r.Close())
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(benchSize()), "ns/key")
+			benchOpen(b, path, benchSize())
 		})
 	}
+}
+
+func benchOpen(b *testing.B, path string, keys int) {
+	b.ReportAllocs()
+	for b.Loop() {
+		r, err := Open(path, readOnly())
+		ok(b, err)
+		ok(b, r.Close())
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(keys), "ns/key")
+}
+
+// writeIndexed makes a file with the snapshot of a store of n keys, of sessions that
+// wrote a hundred messages each in turns, and a hole where the records would be, since
+// opening does not read them.
+func writeIndexed(b *testing.B, path string, n int) {
+	b.Helper()
+	size := layout{true}.size(len("local/session/01JABCDEFGHJKMNPQRSTVWXYZ0/msg/000000000000"), 256)
+	at := int64(headerSize + n*size)
+	builder := packtree.NewBuilder()
+	for i := range n {
+		session, message := i/100, i%100
+		key := fmt.Appendf(nil, "\x01local/session/01J%07d%016x/msg/%012d", session, uint64(session)*0x9E3779B97F4A7C15, message)
+		written := message*(n/100) + session
+		ok(b, builder.Add(key, uint64(locate(int64(headerSize+written*size), size))))
+	}
+	value, err := encodeSealedSnapshot(&snapshot{view: builder.Finish().View(), live: at - headerSize, end: at})
+	ok(b, err)
+	record := layout{true}.appendRecord(nil, at, opSnapshot, 0, nil, value)
+	f, err := os.Create(path)
+	ok(b, err)
+	_, err = f.WriteAt(header{sealed: true, indexAt: at, indexLen: int64(len(record))}.encode(), 0)
+	ok(b, err)
+	_, err = f.WriteAt(record, at)
+	ok(b, err)
+	ok(b, f.Close())
 }
 
 func BenchmarkCheckpoint(b *testing.B) {

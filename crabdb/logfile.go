@@ -61,16 +61,30 @@ func (l *logFile) release() error {
 // record reads and checks the record of a put at a place that the index gave for
 // a key. The value is the caller's.
 func (l *logFile) record(col byte, key []byte, at location) (record, error) {
-	b, err := l.bytes(key, at)
+	size, err := l.sizeOf(key, at)
 	if err != nil {
 		return record{}, err
 	}
-	r, bad := l.decode(b, at.offset())
+	return l.recordIn(make([]byte, size), col, key, at.offset())
+}
+
+// recordIn is record with the memory to read it into, of which its parts are slices.
+func (l *logFile) recordIn(b []byte, col byte, key []byte, offset int64) (record, error) {
+	if err := l.read(b, offset); err != nil {
+		return record{}, err
+	}
+	return l.identify(b, col, key, offset)
+}
+
+// identify decodes what was read where the index has the put of a key, and checks that
+// it is its record.
+func (l *logFile) identify(b []byte, col byte, key []byte, offset int64) (record, error) {
+	r, bad := l.decode(b, offset)
 	if bad != "" {
-		return record{}, l.damaged(at.offset(), len(b), bad)
+		return record{}, l.damaged(offset, len(b), bad)
 	}
 	if r.op != opPut || r.col != col || !bytes.Equal(r.key, key) || r.size != len(b) {
-		return record{}, corrupt(l.path, at.offset(), "another record stands where the index has that of column %d key %.80q", col, key)
+		return record{}, corrupt(l.path, offset, "another record stands where the index has that of column %d key %.80q", col, key)
 	}
 	return r, nil
 }
@@ -85,20 +99,12 @@ func (l *logFile) damaged(offset int64, size int, bad fault) error {
 	return corrupt(l.path, offset, "%s", bad)
 }
 
-// bytes reads the whole record of a key into fresh memory.
-func (l *logFile) bytes(key []byte, at location) ([]byte, error) {
-	size, known := at.size()
-	if !known {
-		var err error
-		if size, err = l.sizeAt(len(key), at.offset()); err != nil {
-			return nil, err
-		}
+// sizeOf returns how long the record of a key is, which may have to be read.
+func (l *logFile) sizeOf(key []byte, at location) (int, error) {
+	if size, known := at.size(); known {
+		return size, nil
 	}
-	b := make([]byte, size)
-	if err := l.read(b, at.offset()); err != nil {
-		return nil, err
-	}
-	return b, nil
+	return l.sizeAt(len(key), at.offset())
 }
 
 // sizeAt reads how long the record at offset is, whose key has keyLen bytes.

@@ -39,6 +39,22 @@ func (db *DB) Scan(ctx context.Context, col byte, r Range) iter.Seq2[Entry, erro
 	}
 }
 
+// AppendValue appends the value of a key to b and returns the extended slice, or
+// returns b as it is and ErrNotFound or another error. With room for the value, its
+// key and 14 bytes more behind len(b), which it may write to, it allocates nothing.
+func (db *DB) AppendValue(ctx context.Context, col byte, key, b []byte) ([]byte, error) {
+	s, err := db.acquire(ctx)
+	if err != nil {
+		return b, err
+	}
+	defer s.log.release()
+	at, ok := s.find(col, key)
+	if !ok {
+		return b, ErrNotFound
+	}
+	return s.log.appendValue(b, col, key, at)
+}
+
 func (s *snapshot) find(col byte, key []byte) (location, bool) {
 	var buf [keyBuffer]byte
 	at, ok := s.view.Get(treeKey(buf[:0], col, key))
@@ -55,12 +71,23 @@ func (s *snapshot) get(col byte, key []byte) ([]byte, error) {
 
 // value reads the value of a key that the view has at a place.
 func (s *snapshot) value(col byte, key []byte, at location) ([]byte, error) {
-	if s.tx != nil && at.offset() >= s.tx.start {
+	if s.isPending(at) {
 		return s.tx.pending(col, key, at)
 	}
 	r, err := s.log.record(col, key, at)
 	return r.value, err
 }
+
+// valueIn is value for a scan.
+func (s *snapshot) valueIn(v *valueReader, col byte, key []byte, at location) ([]byte, error) {
+	if s.isPending(at) {
+		return s.tx.pending(col, key, at)
+	}
+	return v.read(col, key, at)
+}
+
+// isPending tells whether a place is in what the transaction itself wrote.
+func (s *snapshot) isPending(at location) bool { return s.tx != nil && at.offset() >= s.tx.start }
 
 // scan yields a range of a column until it ends, yield says so, or stopped or the
 // context gives an error.
@@ -68,6 +95,7 @@ func (s *snapshot) scan(ctx context.Context, stopped func() error, col byte, r R
 	c := s.view.Cursor()
 	prefix := treeKey(nil, col, r.Prefix)
 	var keys carver
+	values := valueReader{log: s.log}
 	for ok := seek(c, prefix, col, r); ok && bytes.HasPrefix(c.Key(), prefix); ok = step(c, r) {
 		err := ctx.Err()
 		if err == nil {
@@ -75,7 +103,7 @@ func (s *snapshot) scan(ctx context.Context, stopped func() error, col byte, r R
 		}
 		e := Entry{Key: keys.copy(c.Key()[1:])}
 		if err == nil && !r.KeysOnly {
-			e.Value, err = s.value(col, e.Key, location(c.Value()))
+			e.Value, err = s.valueIn(&values, col, e.Key, location(c.Value()))
 		}
 		if err != nil {
 			yield(Entry{}, err)
