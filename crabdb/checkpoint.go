@@ -1,6 +1,9 @@
 package crabdb
 
-import "context"
+import (
+	"context"
+	"encoding/binary"
+)
 
 // Checkpoint makes everything written so far safe from a power loss, and writes a
 // snapshot of the index, so that the next opening need not replay the log. Reads
@@ -42,10 +45,10 @@ func (db *DB) checkpoint(ctx context.Context) error {
 	if db.sealed && db.log.end.Load() == db.checkpointed.Load() {
 		return db.poisoned()
 	}
-	var value []byte
+	var b []byte
 	var err error
 	if db.sealed {
-		if value, err = db.encodeSnapshot(); err != nil {
+		if b, err = db.encodeSnapshot(); err != nil {
 			return err
 		}
 	}
@@ -54,11 +57,11 @@ func (db *DB) checkpoint(ctx context.Context) error {
 	}
 	log := db.log
 	if !db.sealed { // a plain snapshot covers all that stands before it, so nothing may come between
-		value, err = db.encodeSnapshot()
+		b, err = db.encodeSnapshot()
 	}
 	var place header
 	if err == nil {
-		place, err = db.appendSnapshot(value)
+		place, err = db.appendSnapshot(b)
 	}
 	db.endWrite()
 	if err != nil {
@@ -67,7 +70,8 @@ func (db *DB) checkpoint(ctx context.Context) error {
 	return db.nameSnapshot(log, place)
 }
 
-// encodeSnapshot returns the bytes of a snapshot of the store as it is now.
+// encodeSnapshot returns the bytes of a snapshot of the store as it is now; in a sealed
+// file without the checksum.
 func (db *DB) encodeSnapshot() ([]byte, error) {
 	s, err := db.acquire(context.Background())
 	if err != nil {
@@ -75,23 +79,23 @@ func (db *DB) encodeSnapshot() ([]byte, error) {
 	}
 	defer s.log.release()
 	if db.sealed {
-		return encodeSealedSnapshot(s)
+		return encodeSnapshotRecord(s)
 	}
 	return encodePlainSnapshot(s)
 }
 
 // appendSnapshot appends a snapshot to the log and returns the header that will
 // name it. The turn is held.
-func (db *DB) appendSnapshot(value []byte) (header, error) {
+func (db *DB) appendSnapshot(b []byte) (header, error) {
 	at := db.log.end.Load()
 	if db.sealed {
-		value = db.log.appendRecord(nil, at, opSnapshot, 0, nil, value)
+		b = binary.LittleEndian.AppendUint32(b, recordSum(b, at))
 	}
-	if err := db.append(value); err != nil {
+	if err := db.append(b); err != nil {
 		return header{}, err
 	}
 	db.change(func() {}) // the log's end moved: who reads a version next sees it
-	return header{sealed: db.sealed, indexAt: at, indexLen: int64(len(value))}, nil
+	return header{sealed: db.sealed, indexAt: at, indexLen: int64(len(b))}, nil
 }
 
 // nameSnapshot makes the log durable up to the end of a snapshot, and then the

@@ -29,7 +29,7 @@ func TestSnapshotCoversOnlyWhatIsIndexed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, covers, err := db.decodeSnapshot(value, db.log.end.Load())
+	_, _, covers, err := db.decodeSnapshot(value[recordFrame:], db.log.end.Load())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestSnapshotWhileALongRecordIsReplaced(t *testing.T) {
 			must(t, err)
 			close(p.resume)
 			must(t, <-done)
-			_, live, covers, err := db.layout.decodeSnapshot(value, db.end())
+			_, live, covers, err := db.layout.decodeSnapshot(value[recordFrame:], db.end())
 			must(t, err)
 			if want := stats(t, db); covers == want.File && live != want.Live {
 				t.Fatalf("a snapshot of the whole log counts %d bytes as live; they are %d", live, want.Live)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/crabstore/crabstore/crabdb/internal/packtree"
 )
@@ -50,7 +51,8 @@ type loader struct {
 	emptied  bool  // it is a plain one without entries
 	recovery Recovery
 	seen     func(Item) error // who watches, if anybody does
-	parts    []part           // of the batch at hand
+	parts    []part           // of the record at hand
+	ids      []byte           // the memory of their keys, used again for the next
 }
 
 type part struct {
@@ -116,17 +118,27 @@ func (l *loader) loadSnapshot() error {
 	return err
 }
 
+// loadSealedSnapshot reads the snapshot at once, into memory that the index is then
+// made of. It is taken when the record, the header and the file agree on how much.
 func (l *loader) loadSealedSnapshot() (reason, err error) {
-	r, bad, err := l.walker.next(l.head.indexAt)
-	switch {
-	case err != nil:
+	at, size := l.head.indexAt, l.head.indexLen
+	frame := make([]byte, min(size, recordFrame))
+	if err := l.log.read(frame, at); err != nil {
 		return nil, err
-	case bad != "":
-		return fmt.Errorf("%s", bad), nil
-	case r.op != opSnapshot || int64(r.size) != l.head.indexLen:
-		return fmt.Errorf("another record stands at %d", l.head.indexAt), nil
 	}
-	tree, live, covers, reason := l.log.decodeSnapshot(r.value, l.head.indexAt)
+	key, value, ok := l.log.lengths(frame)
+	if !ok || frame[0] != opSnapshot || int64(l.log.layout.size(key, 0))+value != size || size > math.MaxInt {
+		return fmt.Errorf("another record stands at %d", at), nil
+	}
+	b := make([]byte, size)
+	if err := l.log.read(b, at); err != nil {
+		return nil, err
+	}
+	r, bad := l.log.decode(b, at)
+	if bad != "" {
+		return fmt.Errorf("%s", bad), nil
+	}
+	tree, live, covers, reason := l.log.decodeSnapshot(r.value, at)
 	if reason == nil {
 		l.tree, l.live, l.upTo = tree, live, covers
 		l.recovery.Snapshot = true
@@ -234,8 +246,9 @@ func (l *loader) step() (fault, error) {
 	return "", l.tellRecord(r, at)
 }
 
-// snapshotHere returns the length of the snapshot at l.upTo that is no record: in a
-// plain file any, and in either the one that the header names, if it is damaged.
+// snapshotHere returns the length of the snapshot at l.upTo that is not to be read as a
+// record: in a plain file any, and in either the one that the header names, if it is
+// damaged or was loaded.
 func (l *loader) snapshotHere() (int64, fault, error) {
 	if !l.log.sealed {
 		switch n, err := l.matchPlainSnapshot(l.upTo); {
@@ -244,6 +257,9 @@ func (l *loader) snapshotHere() (int64, fault, error) {
 		case n > 0 || err != nil:
 			return n, "", err
 		}
+	}
+	if l.log.sealed && l.recovery.Snapshot && l.upTo == l.head.indexAt {
+		return l.head.indexLen, "", nil // the one that was loaded: it need not be read again
 	}
 	if l.upTo != l.head.indexAt || l.recovery.Snapshot || l.head.damaged || l.head.watermark() > l.size {
 		return 0, "", nil
@@ -322,7 +338,7 @@ func (l *loader) apply(r record, offset int64) bool {
 	if r.op == opSnapshot {
 		return true
 	}
-	l.parts = l.parts[:0]
+	l.parts, l.ids = l.parts[:0], l.ids[:0]
 	if r.op != opBatch {
 		l.collect(r, offset)
 	} else if !l.log.eachInBatch(r, offset, l.collect) {
@@ -335,7 +351,9 @@ func (l *loader) apply(r record, offset int64) bool {
 }
 
 func (l *loader) collect(r record, offset int64) {
-	l.parts = append(l.parts, part{r.op, treeKey(nil, r.col, r.key), locate(offset, r.size), r.size})
+	from := len(l.ids)
+	l.ids = treeKey(l.ids, r.col, r.key) // which may move: the keys before stay where they are
+	l.parts = append(l.parts, part{r.op, l.ids[from:], locate(offset, r.size), r.size})
 }
 
 func (l *loader) applyPart(p part) {

@@ -31,6 +31,16 @@ const (
 
 // encodeSealedSnapshot returns the value of a snapshot record.
 func encodeSealedSnapshot(s *snapshot) ([]byte, error) {
+	record, err := encodeSnapshotRecord(s)
+	if err != nil {
+		return nil, err
+	}
+	return record[recordFrame:], nil
+}
+
+// encodeSnapshotRecord returns a snapshot record but for its checksum, for which there
+// is room behind it: what it is depends on where the record will stand.
+func encodeSnapshotRecord(s *snapshot) ([]byte, error) {
 	size := int64(snapshotHead)
 	for leaf := range s.view.Leaves() {
 		size += 4 + int64(len(leaf))
@@ -38,7 +48,10 @@ func encodeSealedSnapshot(s *snapshot) ([]byte, error) {
 	if size > math.MaxUint32 {
 		return nil, fmt.Errorf("%w: the index of %d keys is %d bytes", ErrBatchTooLarge, s.view.Len(), size)
 	}
-	b := make([]byte, 0, size)
+	b := make([]byte, 0, recordFrame+size+sumSize)
+	b = append(b, opSnapshot, 0)
+	b = binary.LittleEndian.AppendUint32(b, 0) // the length of its key
+	b = binary.LittleEndian.AppendUint32(b, uint32(size))
 	b = append(b, snapshotKind)
 	b = binary.LittleEndian.AppendUint64(b, uint64(s.live))
 	b = binary.LittleEndian.AppendUint64(b, uint64(s.end))
@@ -50,7 +63,8 @@ func encodeSealedSnapshot(s *snapshot) ([]byte, error) {
 }
 
 // decodeSnapshot builds the index from the value of a snapshot record that stands
-// at an offset of a sealed file.
+// at an offset of a sealed file. The index keeps the value's memory: its leaves are
+// parts of it until they are changed.
 func (l layout) decodeSnapshot(b []byte, offset int64) (tree *packtree.Tree, live, covers int64, err error) {
 	if len(b) < snapshotHead || b[0] != snapshotKind {
 		return nil, 0, 0, fmt.Errorf("it is of an unknown kind")
@@ -60,33 +74,44 @@ func (l layout) decodeSnapshot(b []byte, offset int64) (tree *packtree.Tree, liv
 	if covers < headerSize || covers > offset || live < 0 || live > covers {
 		return nil, 0, 0, fmt.Errorf("it covers %d bytes, %d of them live, and stands at %d", covers, live, offset)
 	}
-	builder := packtree.NewBuilder()
-	for b = b[snapshotHead:]; len(b) > 0; {
-		if len(b) < 4 || int64(binary.LittleEndian.Uint32(b)) > int64(len(b)-4) {
-			return nil, 0, 0, fmt.Errorf("a leaf ends outside it")
-		}
-		n := 4 + int(binary.LittleEndian.Uint32(b))
-		if err := builder.AddLeaf(bytes.Clone(b[4:n])); err != nil {
-			return nil, 0, 0, err
-		}
-		b = b[n:]
+	leaves, err := leavesIn(b[snapshotHead:])
+	if err != nil {
+		return nil, 0, 0, err
 	}
-	tree = builder.Finish()
-	return tree, live, covers, l.checkEntries(tree.View(), covers)
+	tree, err = packtree.Load(leaves, func(entries []packtree.Entry) error {
+		for _, e := range entries {
+			if key, at := e.KeyLen-1, location(e.Value); !l.canBe(key, at, covers) {
+				size, _ := at.size()
+				return fmt.Errorf("it has %d bytes at offset %d for a key of %d", size, at.offset(), key)
+			}
+		}
+		return nil
+	})
+	return tree, live, covers, err
 }
 
-// checkEntries looks whether the entries of an index can be: each a column and a
-// key, and a record of at least that size below an offset. What is whole by its
-// checksum need not be so, when it comes from another program.
-func (l layout) checkEntries(view packtree.View, below int64) error {
-	for c, ok := first(view); ok; ok = c.Next() {
-		at, key := location(c.Value()), len(c.Key())-1
-		size, _ := at.size()
-		if key < 0 || key > MaxKey || size < min(l.size(key, 0), unknownSize) || at.offset() < headerSize || at.offset()+int64(size) > below {
-			return fmt.Errorf("it has %d bytes at offset %d for a key of %d", size, at.offset(), key)
+// leavesIn returns the leaves of a snapshot, as parts of it.
+func leavesIn(b []byte) ([][]byte, error) {
+	const usual = 1 << 10 // bytes of a leaf
+	leaves := make([][]byte, 0, len(b)/usual)
+	for len(b) > 0 {
+		if len(b) < 4 || int64(binary.LittleEndian.Uint32(b)) > int64(len(b)-4) {
+			return nil, fmt.Errorf("a leaf ends outside it")
 		}
+		n := 4 + int(binary.LittleEndian.Uint32(b))
+		leaves = append(leaves, b[4:n])
+		b = b[n:]
 	}
-	return nil
+	return leaves, nil
+}
+
+// canBe tells whether an entry of an index can be: a column and a key, of which the
+// key has so many bytes, and a record of at least that size below an offset. What is
+// whole by its checksum need not be so, when it comes from another program.
+func (l layout) canBe(key int, at location, below int64) bool {
+	size, _ := at.size()
+	return key >= 0 && key <= MaxKey && size >= min(l.size(key, 0), unknownSize) &&
+		at.offset() >= headerSize && at.offset()+int64(size) <= below
 }
 
 // encodePlainSnapshot returns a snapshot of a plain file.

@@ -305,36 +305,25 @@ func BenchmarkDelete(b *testing.B) {
 	}
 }
 
-// BenchmarkBuild makes a tree of all keys, in order: from its entries, and
-// from the leaves of another tree.
+// BenchmarkBuild makes a tree of all keys, in order.
 func BenchmarkBuild(b *testing.B) {
 	list := sequentialKeys().sorted()
-	view := build(list).View()
-	for name, add := range map[string]func(*Builder) error{
-		"entries": func(builder *Builder) error {
-			for i := range list.len() {
-				if err := builder.Add(list.at(i), benchValue(i)); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		"leaves": func(builder *Builder) error {
-			for leaf := range view.Leaves() {
-				if err := builder.AddLeaf(leaf); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-	} {
+	for b.Loop() {
+		build(list)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*list.len()), "ns/key")
+}
+
+// BenchmarkLoad makes a tree of the leaves of another, and looks at their values.
+func BenchmarkLoad(b *testing.B) {
+	for name, list := range map[string]*keyList{"sequential": sequentialKeys(), "interleaved": interleavedKeys()} {
 		b.Run(name, func(b *testing.B) {
+			leaves := slices.Collect(fill(list).View().Leaves())
+			b.ReportAllocs()
 			for b.Loop() {
-				builder := NewBuilder()
-				if err := add(builder); err != nil {
+				if _, err := Load(leaves, anyValue); err != nil {
 					b.Fatal(err)
 				}
-				builder.Finish()
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*list.len()), "ns/key")
 		})

@@ -18,7 +18,7 @@ func TestWorkedExample(t *testing.T) {
 	if got := hex.EncodeToString(tree.root.block); got != example {
 		t.Errorf("the leaf is\n%s, want\n%s", got, example)
 	}
-	if last, err := tree.root.block.validate(nil); string(last) != "cat" || err != nil {
+	if _, last, err := tree.root.block.validate(nil, nil); string(last) != "cat" || err != nil {
 		t.Errorf("validate = %q, %v", last, err)
 	}
 }

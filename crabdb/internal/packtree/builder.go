@@ -3,7 +3,6 @@ package packtree
 import (
 	"bytes"
 	"fmt"
-	"slices"
 )
 
 // Builder makes a tree from entries in ascending key order, in less time and
@@ -12,21 +11,14 @@ type Builder struct {
 	limits     limits
 	block      block    // the leaf being filled, in memory that is used again, or empty
 	last       []byte   // the key added last
-	spare      []byte   // memory for the next
 	leaves     []*node  // those filled
 	separators [][]byte // between each of them and the next
 	count      int
 }
 
-const (
-	// foreignVersion is that of a leaf whose bytes belong to someone else. No
-	// tree has it, so none writes to them.
-	foreignVersion = 0
-
-	// firstVersion is the version of a new tree and, in a built one, of the nodes
-	// that the builder made.
-	firstVersion = 1
-)
+// firstVersion is the version of a new tree and, in a built or loaded one, of the
+// nodes that were made for it.
+const firstVersion = 1
 
 // NewBuilder returns a builder without entries.
 func NewBuilder() *Builder { return &Builder{limits: defaultLimits} }
@@ -60,32 +52,6 @@ func (b *Builder) Add(key []byte, value uint64) error {
 	return nil
 }
 
-// AddLeaf appends the entries of a whole leaf, as View.Leaves gave it, and makes
-// the leaf itself part of the tree: the bytes are kept, and must not change any
-// more. The tree copies them before it writes, so they may be memory that cannot
-// be written. A leaf that is not well formed is ErrInvalidLeaf, one that does
-// not follow what was added ErrOutOfOrder; both leave it out.
-func (b *Builder) AddLeaf(leaf []byte) error {
-	l := block(leaf)
-	last, err := l.validate(b.spare)
-	if err != nil {
-		return err
-	}
-	e := l.entry(headerSize)
-	first := l[e.rest:e.next]
-	if err := b.follows(first); err != nil {
-		return err
-	}
-	if len(b.block) > 0 {
-		b.closeLeaf()
-	}
-	b.separate(first)
-	b.leaves = append(b.leaves, &node{version: foreignVersion, block: slices.Clip(l)})
-	b.last, b.spare = last, b.last
-	b.count += l.count()
-	return nil
-}
-
 // follows returns ErrOutOfOrder if key does not come behind all that were added.
 func (b *Builder) follows(key []byte) error {
 	if b.count > 0 && bytes.Compare(key, b.last) <= 0 {
@@ -95,12 +61,16 @@ func (b *Builder) follows(key []byte) error {
 }
 
 // separate notes the separator between the leaves so far, if any, and one that
-// begins with key: the shortest bytes that part them.
+// begins with key.
 func (b *Builder) separate(key []byte) {
 	if len(b.leaves) > 0 {
-		b.separators = append(b.separators, bytes.Clone(key[:commonPrefix(b.last, key)+1]))
+		b.separators = append(b.separators, bytes.Clone(separator(b.last, key)))
 	}
 }
+
+// separator returns the shortest bytes that part a leaf whose last key is last
+// from one whose first is first, which are the beginning of first.
+func separator(last, first []byte) []byte { return first[:commonPrefix(last, first)+1] }
 
 // begin starts a leaf with its first entry.
 func (b *Builder) begin(key []byte, value uint64) {
@@ -120,18 +90,23 @@ func (b *Builder) closeLeaf() {
 // empty after it.
 func (b *Builder) Finish() *Tree {
 	t := &Tree{limits: b.limits, count: b.count, version: firstVersion}
-	if b.count > 0 {
-		if len(b.block) > 0 {
-			b.closeLeaf()
-		}
-		nodes, separators := b.leaves, b.separators
-		for len(nodes) > 1 {
-			nodes, separators = branches(nodes, separators, b.limits.maxChildren)
-		}
-		t.root = nodes[0]
+	if len(b.block) > 0 {
+		b.closeLeaf()
 	}
+	t.root = rootOf(b.leaves, b.separators, b.limits)
 	*b = Builder{limits: b.limits}
 	return t
+}
+
+// rootOf puts branches above leaves and returns the root, nil if there are none.
+func rootOf(nodes []*node, separators [][]byte, l limits) *node {
+	if len(nodes) == 0 {
+		return nil
+	}
+	for len(nodes) > 1 {
+		nodes, separators = branches(nodes, separators, l.maxChildren)
+	}
+	return nodes[0]
 }
 
 // branches puts a level of branches above nodes, as few as will do, all with
@@ -139,11 +114,13 @@ func (b *Builder) Finish() *Tree {
 func branches(nodes []*node, separators [][]byte, most int) ([]*node, [][]byte) {
 	n := (len(nodes) + most - 1) / most
 	level, between := make([]*node, n), make([][]byte, 0, n-1)
+	var scratch block
 	for i := range level {
 		from, to := i*len(nodes)/n, (i+1)*len(nodes)/n
+		scratch = appendSeparators(scratch[:0], separators[from:to-1])
 		level[i] = &node{
 			version:  firstVersion,
-			block:    separatorBlock(separators[from : to-1]),
+			block:    scratch.clone(0),
 			children: append([]*node(nil), nodes[from:to]...),
 		}
 		if i+1 < n {
@@ -153,12 +130,13 @@ func branches(nodes []*node, separators [][]byte, most int) ([]*node, [][]byte) 
 	return level, between
 }
 
-// separatorBlock returns the block of a branch with the given separators.
-func separatorBlock(separators [][]byte) block {
-	b, last := emptyBlock(0), []byte(nil)
+// appendSeparators appends the block of a branch with the given separators.
+func appendSeparators(b block, separators [][]byte) block {
+	b = append(b, emptyBlock(0)...)
+	var last []byte
 	for _, key := range separators {
 		b = b.add(commonPrefix(last, key), key, 0)
 		last = key
 	}
-	return b.clone(0)
+	return b
 }

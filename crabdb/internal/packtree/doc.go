@@ -25,7 +25,7 @@
 //
 // A leaf's bytes hold no address and refer to nothing outside themselves, so
 // they can be written to a file and read back as they are: [View.Leaves] hands
-// them out, and [Builder.AddLeaf] checks and takes what came from outside.
+// them out, and [Load] checks and takes what came from outside.
 //
 // Nodes are copied on write, but only once for each view: every node carries
 // the version of the tree that made it, View ends a version, and a node of the
@@ -41,6 +41,7 @@
 //	balance.go   Tree: splits and joins after a change
 //	view.go      View
 //	cursor.go    Cursor: iteration both ways
-//	builder.go   Builder: a full tree from sorted entries, or from leaves
+//	builder.go   Builder: a full tree from sorted entries
+//	load.go      Load: a tree from leaves
 //	errors.go    what can be wrong with them
 package packtree

@@ -105,7 +105,7 @@ func agree(t rapid.TB, v View, m model) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if last, err := block(leaf).validate(nil); err != nil || string(last) != pairs[len(pairs)-1].key {
+		if _, last, err := block(leaf).validate(nil, nil); err != nil || string(last) != pairs[len(pairs)-1].key {
 			t.Fatalf("validate = %q, %v for a leaf that ends with %q", last, err, pairs[len(pairs)-1].key)
 		}
 		leaves = append(leaves, pairs...)

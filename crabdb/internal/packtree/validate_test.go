@@ -41,7 +41,7 @@ func TestValidateRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := block(leaf).validate(nil); !errors.Is(err, ErrInvalidLeaf) {
+		if _, _, err := block(leaf).validate(nil, nil); !errors.Is(err, ErrInvalidLeaf) {
 			t.Errorf("%s: validate(%s): %v", name, text, err)
 		}
 	}
@@ -53,11 +53,11 @@ func TestValidateBoundsTheCount(t *testing.T) {
 	for i := range maxCount {
 		m[fmt.Sprintf("%06d", i)] = 0
 	}
-	if _, err := blockOf(m, 0).validate(nil); err != nil {
+	if _, _, err := blockOf(m, 0).validate(nil, nil); err != nil {
 		t.Errorf("%d entries: %v", len(m), err)
 	}
 	m["x"] = 0
-	if _, err := blockOf(m, 0).validate(nil); !errors.Is(err, ErrInvalidLeaf) {
+	if _, _, err := blockOf(m, 0).validate(nil, nil); !errors.Is(err, ErrInvalidLeaf) {
 		t.Errorf("%d entries: %v", len(m), err)
 	}
 }
@@ -66,8 +66,23 @@ func TestValidateBoundsTheCount(t *testing.T) {
 func TestValidateNoticesEveryCut(t *testing.T) {
 	leaf, _ := hex.DecodeString(example)
 	for n := range leaf {
-		if _, err := block(leaf[:n]).validate(nil); !errors.Is(err, ErrInvalidLeaf) {
+		if _, _, err := block(leaf[:n]).validate(nil, nil); !errors.Is(err, ErrInvalidLeaf) {
 			t.Errorf("the first %d bytes: %v", n, err)
+		}
+	}
+}
+
+// anyValue has nothing to say against any entries.
+func anyValue([]Entry) error { return nil }
+
+// TestValidateListsEntries wants the length of each key and each value.
+func TestValidateListsEntries(t *testing.T) {
+	long := strings.Repeat("k", 300)
+	leaf := blockOf(model{"": 7, "a": 0, "ab": 1<<56 - 1, long: 9, long + "x": 1 << 55}, 7)
+	want := []Entry{{0, 7}, {1, 0}, {2, 1<<56 - 1}, {300, 9}, {301, 1 << 55}}
+	for _, list := range [][]Entry{nil, make([]Entry, 2), make([]Entry, 9)} {
+		if got, _, err := leaf.validate(nil, list); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v, %v, want %v", got, err, want)
 		}
 	}
 }
@@ -83,7 +98,7 @@ func FuzzValidate(f *testing.F) {
 	f.Add([]byte(blockOf(model{"": 1, long: 1 << 40, long + "a": 3, long + "b" + long: 4}, 6)))
 	f.Add([]byte(blockOf(model{"\x00": 0, "\xff": 1<<64 - 1, "\xff\x00": 2}, 8)))
 	f.Fuzz(func(t *testing.T, leaf []byte) {
-		last, err := block(leaf).validate(nil)
+		entries, last, err := block(leaf).validate(nil, nil)
 		pairs, broken := decode(leaf)
 		if refuse := broken != nil || len(pairs) == 0 || len(pairs) > maxCount; refuse != (err != nil) {
 			t.Fatalf("validate says %v, the decoder says %v, %d entries", err, broken, len(pairs))
@@ -97,6 +112,11 @@ func FuzzValidate(f *testing.F) {
 		if want := pairs[len(pairs)-1].key; string(last) != want {
 			t.Fatalf("the last key is %q, want %q", last, want)
 		}
+		for i, p := range pairs {
+			if want := (Entry{len(p.key), p.value}); entries[i] != want {
+				t.Fatalf("entry %d is %v, want %v", i, entries[i], want)
+			}
+		}
 		useLeaf(t, leaf, pairs)
 	})
 }
@@ -105,11 +125,11 @@ func FuzzValidate(f *testing.F) {
 // reads it, takes it apart, and expects its bytes as they were.
 func useLeaf(t *testing.T, leaf []byte, pairs []pair) {
 	before := bytes.Clone(leaf)
-	b := NewBuilder()
-	if err := b.AddLeaf(leaf); err != nil {
+	tree, err := Load([][]byte{leaf}, anyValue)
+	if err != nil {
 		t.Fatal(err)
 	}
-	h := &history{tree: b.Finish(), model: model{}}
+	h := &history{tree: tree, model: model{}}
 	for _, p := range pairs {
 		h.model[p.key] = p.value
 	}

@@ -38,7 +38,7 @@ func (v View) Bytes() int64 { return v.root.heapBytes() }
 func (v View) Cursor() *Cursor { return &Cursor{root: v.root} }
 
 // Leaves returns the leaves in key order, each as its bytes (block.go states
-// the encoding; Builder.AddLeaf reads it). They are the tree's own memory: the
+// the encoding; Load reads it). They are the tree's own memory: the
 // caller may keep them and must not change them.
 func (v View) Leaves() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
