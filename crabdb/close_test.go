@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -303,5 +304,5 @@ func TestReleasedFileIsNotAcquired(t *testing.T) {
 	if l.acquire() {
 		t.Fatal("it was acquired after its end")
 	}
-	wantError(t, l.read(make([]byte, 1), 0), ErrClosed)
+	wantError(t, l.read(make([]byte, 1), 0), fs.ErrClosed)
 }

@@ -234,7 +234,7 @@ func (m *machine) Backup(t *rapid.T) {
 
 // Range scans a part of a column either way.
 func (m *machine) Range(t *rapid.T) {
-	r := Range{Prefix: []byte(names.Draw(t, "prefix")), Reverse: rapid.Bool().Draw(t, "reverse")}
+	r := Range{Prefix: []byte(names.Draw(t, "prefix")), Reverse: rapid.Bool().Draw(t, "reverse"), Lend: rapid.Bool().Draw(t, "lend")}
 	if rapid.Bool().Draw(t, "has after") {
 		r.After = []byte(names.Draw(t, "after"))
 	}

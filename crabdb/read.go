@@ -8,8 +8,9 @@ import (
 	"github.com/crabstore/crabstore/crabdb/internal/packtree"
 )
 
-// Entry is a key and its value, as scans yield them. Both are the caller's. Value
-// is nil in a scan of keys only.
+// Entry is a key and its value, as scans yield them. Both are the caller's, but for
+// those of a Range that lends, which must not be changed. Value is nil in a scan of
+// keys only.
 type Entry struct {
 	Key   []byte
 	Value []byte
@@ -21,6 +22,7 @@ type Range struct {
 	After    []byte // only keys behind this one in the direction of the scan; nil for all
 	Reverse  bool   // descending
 	KeysOnly bool   // leave Entry.Value nil, and read nothing of the file
+	Lend     bool   // lend keys and values until the loop's body returns, without a copy of each
 }
 
 // Scan yields the entries of a range of a column, in the order of their bytes, as
@@ -95,13 +97,16 @@ func (s *snapshot) scan(ctx context.Context, stopped func() error, col byte, r R
 	c := s.view.Cursor()
 	prefix := treeKey(nil, col, r.Prefix)
 	var keys carver
-	values := valueReader{log: s.log}
+	values := valueReader{log: s.log, lend: r.Lend}
 	for ok := seek(c, prefix, col, r); ok && bytes.HasPrefix(c.Key(), prefix); ok = step(c, r) {
 		err := ctx.Err()
 		if err == nil {
 			err = stopped()
 		}
-		e := Entry{Key: keys.copy(c.Key()[1:])}
+		e := Entry{Key: c.Key()[1:]}
+		if !r.Lend {
+			e.Key = keys.copy(e.Key)
+		}
 		if err == nil && !r.KeysOnly {
 			e.Value, err = s.valueIn(&values, col, e.Key, location(c.Value()))
 		}

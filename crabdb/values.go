@@ -10,12 +10,14 @@ import "slices"
 // A stretch is read into the free end of a chunk, and each value that is asked for
 // moves down to those before it, so that callers own values without an allocation
 // each. A chunk lives as long as any value in it is kept, and is no longer than
-// maxChunk; the value of a long record has memory of its own.
+// maxChunk; the value of a long record has memory of its own. A reader that lends
+// leaves the values where they are, and the next stretch is read over them.
 //
 // Reading ahead has no errors of its own: a stretch that cannot be read is given up
 // for the record alone, and a record is checked when it is asked for.
 type valueReader struct {
 	log    *logFile
+	lend   bool   // values are the caller's until the next is read
 	chunk  []byte // the values that the callers have
 	ahead  []byte // of the last stretch, what is behind the last record asked for; in the free end of chunk
 	at     int64  // where ahead stands in the log
@@ -44,6 +46,9 @@ func (v *valueReader) read(col byte, key []byte, at location) ([]byte, error) {
 		return nil, err
 	}
 	v.ahead, v.at, v.used = v.ahead[size:], offset+int64(size), v.used+size
+	if v.lend {
+		return r.value, nil
+	}
 	start := len(v.chunk)
 	v.chunk = append(v.chunk, r.value...) // over what came before it in the stretch
 	return v.chunk[start:len(v.chunk):len(v.chunk)], nil

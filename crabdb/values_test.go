@@ -385,3 +385,32 @@ func TestAppendValue(t *testing.T) {
 		}
 	})
 }
+
+// A scan that lends allocates nothing for each entry, and gives the same ones.
+func TestScanThatLends(t *testing.T) {
+	eachFormat(t, func(t *testing.T, opts Options) {
+		db := mustOpen(t, memPath, opts.on(memfs.New()))
+		want := content{}
+		for i := range 1000 {
+			k, v := fmt.Sprintf("k%03d", i), strings.Repeat(fmt.Sprint(i), i%50)
+			put(t, db, k, v)
+			want[id{1, k}] = v
+		}
+		got := content{}
+		scan := func(keep bool) {
+			for e, err := range db.Scan(ctx, 1, Range{Lend: true}) {
+				must(t, err)
+				if keep {
+					got[id{1, string(e.Key)}] = string(e.Value)
+				}
+			}
+		}
+		scan(true)
+		if !got.equal(want) {
+			t.Fatalf("the scan gave %v\nwant %v", got, want)
+		}
+		if n := testing.AllocsPerRun(10, func() { scan(false) }); n > 50 {
+			t.Errorf("%v allocations for 1000 entries", n)
+		}
+	})
+}

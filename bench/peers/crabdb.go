@@ -54,8 +54,8 @@ func (s crabStore) putBatch(entries []entry) error {
 	})
 }
 
-func (s crabStore) get(key, _ []byte) ([]byte, error) {
-	value, err := s.db.Get(context.Background(), column, key)
+func (s crabStore) get(key, buf []byte) ([]byte, error) {
+	value, err := s.db.AppendValue(context.Background(), column, key, buf[:0])
 	if errors.Is(err, crabdb.ErrNotFound) {
 		return nil, errAbsent
 	}
@@ -68,7 +68,7 @@ func (s crabStore) delete(key []byte) error {
 }
 
 func (s crabStore) scan(prefix []byte, values bool, visit func(key, value []byte)) error {
-	r := crabdb.Range{Prefix: prefix, KeysOnly: !values}
+	r := crabdb.Range{Prefix: prefix, KeysOnly: !values, Lend: true}
 	for e, err := range s.db.Scan(context.Background(), column, r) {
 		if err != nil {
 			return err
