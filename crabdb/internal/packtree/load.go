@@ -16,6 +16,9 @@ const foreignVersion = 0
 // microseconds of work, worth handing to another processor.
 const stretchLeaves = 256
 
+// roomyKey is room for most keys and the word more that makes appendShort fast.
+const roomyKey = 512
+
 // Load returns a tree of whole leaves, as View.Leaves gave them, in key order.
 // The tree keeps their bytes, which must not change any more, and copies a leaf
 // before it writes to it; what the leaves are slices of stays in memory until
@@ -88,7 +91,7 @@ func (l *load) run() {
 // before it is checked once more, for the sake of its last key.
 func (l *load) add(from, to int) (count int, err error) {
 	var entries []Entry
-	var last, spare []byte
+	last, spare := make([]byte, 0, roomyKey), make([]byte, 0, roomyKey)
 	for i := max(from-1, 0); i < to; i++ {
 		leaf, before := block(l.leaves[i]), last
 		if entries, last, err = leaf.validate(spare, entries); err != nil {
