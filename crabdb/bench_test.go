@@ -315,7 +315,7 @@ func writeIndexed(b *testing.B, path string, n int) {
 		written := message*(n/100) + session
 		ok(b, builder.Add(key, uint64(locate(int64(headerSize+written*size), size))))
 	}
-	value, err := encodeSealedSnapshot(&snapshot{view: builder.Finish().View(), live: at - headerSize, end: at})
+	value, err := snapshotValue(&snapshot{view: builder.Finish().View(), live: at - headerSize, end: at})
 	ok(b, err)
 	record := layout{true}.appendRecord(nil, at, opSnapshot, 0, nil, value)
 	f, err := os.Create(path)

@@ -2,7 +2,6 @@ package crabdb
 
 import (
 	"context"
-	"encoding/binary"
 )
 
 // Checkpoint makes everything written so far safe from a power loss, and writes a
@@ -78,19 +77,14 @@ func (db *DB) encodeSnapshot() ([]byte, error) {
 		return nil, err
 	}
 	defer s.log.release()
-	if db.sealed {
-		return encodeSnapshotRecord(s)
-	}
-	return encodePlainSnapshot(s)
+	return db.layout.encodeSnapshot(s)
 }
 
 // appendSnapshot appends a snapshot to the log and returns the header that will
 // name it. The turn is held.
 func (db *DB) appendSnapshot(b []byte) (header, error) {
 	at := db.log.end.Load()
-	if db.sealed {
-		b = binary.LittleEndian.AppendUint32(b, recordSum(b, at))
-	}
+	b = db.placeSnapshot(b, at)
 	if err := db.append(b); err != nil {
 		return header{}, err
 	}

@@ -48,16 +48,8 @@ func planFresh(s *snapshot) (*fresh, error) {
 
 // planIndex encodes the snapshot that will stand at an offset.
 func (f *fresh) planIndex(at int64) error {
-	s := &snapshot{view: f.tree.View(), end: at, live: f.live}
-	var err error
-	if f.sealed {
-		var value []byte
-		if value, err = encodeSealedSnapshot(s); err == nil {
-			f.index = f.appendRecord(nil, at, opSnapshot, 0, nil, value)
-		}
-	} else {
-		f.index, err = encodePlainSnapshot(s)
-	}
+	b, err := f.encodeSnapshot(&snapshot{view: f.tree.View(), end: at, live: f.live})
+	f.index = f.placeSnapshot(b, at)
 	f.head = header{sealed: f.sealed, indexAt: at, indexLen: int64(len(f.index))}
 	return err
 }

@@ -228,7 +228,7 @@ func FuzzSnapshot(f *testing.F) {
 				return
 			}
 			s.view, s.live, s.end = tree.View(), live, covers
-			got, err = encodeSealedSnapshot(s)
+			got, err = snapshotValue(s)
 			must(t, err)
 		} else {
 			tree, err := decodePlainSnapshot(b, at)

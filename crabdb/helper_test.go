@@ -377,6 +377,15 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
+// snapshotValue returns the value of the record of a snapshot.
+func snapshotValue(s *snapshot) ([]byte, error) {
+	b, err := encodeSnapshotRecord(s)
+	if err != nil {
+		return nil, err
+	}
+	return b[recordFrame:], nil
+}
+
 // concat joins byte slices.
 func concat(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 

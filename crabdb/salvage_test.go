@@ -55,7 +55,7 @@ func snapshotWith(t *testing.T, entries map[string]location) []byte {
 	for k, at := range entries {
 		b.Set([]byte(k), uint64(at))
 	}
-	value, err := encodeSealedSnapshot(&snapshot{view: b.View(), live: 16, end: h.indexAt})
+	value, err := snapshotValue(&snapshot{view: b.View(), live: 16, end: h.indexAt})
 	must(t, err)
 	data = layout{true}.appendRecord(data[:h.indexAt], h.indexAt, opSnapshot, 0, nil, value)
 	return named(data, true, h.indexAt, int64(len(data))-h.indexAt)

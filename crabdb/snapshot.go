@@ -29,13 +29,20 @@ const (
 	snapshotHead = 1 + 8 + 8
 )
 
-// encodeSealedSnapshot returns the value of a snapshot record.
-func encodeSealedSnapshot(s *snapshot) ([]byte, error) {
-	record, err := encodeSnapshotRecord(s)
-	if err != nil {
-		return nil, err
+// encodeSnapshot returns a snapshot that can be placed anywhere behind what it covers.
+func (l layout) encodeSnapshot(s *snapshot) ([]byte, error) {
+	if l.sealed {
+		return encodeSnapshotRecord(s)
 	}
-	return record[recordFrame:], nil
+	return encodePlainSnapshot(s)
+}
+
+// placeSnapshot completes a snapshot for the offset at which it will stand.
+func (l layout) placeSnapshot(b []byte, at int64) []byte {
+	if l.sealed {
+		b = binary.LittleEndian.AppendUint32(b, recordSum(b, at))
+	}
+	return b
 }
 
 // encodeSnapshotRecord returns a snapshot record but for its checksum, for which there
