@@ -82,7 +82,7 @@ type compaction struct {
 }
 
 func (c *compaction) run() error {
-	for _, step := range []func() error{c.begin, c.copy, c.catchUp, c.syncCopy, c.replace} {
+	for _, step := range []func() error{c.begin, c.copy, c.approach, c.replace} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -161,9 +161,25 @@ func (l layout) rewrite(b []byte, r record, from, to int64) []byte {
 	return l.appendRecord(b, to, r.op, r.col, r.key, parts)
 }
 
-// syncCopy syncs the bulk while writers go on, so that little is left to sync when
-// they have to wait.
-func (c *compaction) syncCopy() error { return c.to.log.sync() }
+// approach catches up and syncs while writers go on, until what they write in the
+// meantime is little, so that little is left to do when they have to wait. Where they
+// write faster than the disk takes it, that never comes, and they wait for more.
+func (c *compaction) approach() error {
+	const little, rounds = 64 << 10, 10
+	for range rounds {
+		from := c.done
+		if err := c.catchUp(); err != nil {
+			return err
+		}
+		if err := c.to.log.sync(); err != nil {
+			return err
+		}
+		if c.done-from <= little {
+			break
+		}
+	}
+	return nil
+}
 
 // replace puts the new file in the place of the old. It holds the turn: no writer
 // may be acknowledged for a record in the old file once that may be gone, nor for
