@@ -189,7 +189,7 @@ func BenchmarkScan100(b *testing.B) {
 	ranges := []struct {
 		name string
 		r    Range
-	}{{"keys", Range{KeysOnly: true}}, {"values", Range{}}, {"reverse", Range{Reverse: true}}}
+	}{{"keys", Range{KeysOnly: true}}, {"values", Range{}}, {"lent", Range{Lend: true}}, {"reverse", Range{Reverse: true}}}
 	for _, state := range []string{"loaded", "compacted"} {
 		if state == "compacted" {
 			ok(b, db.Compact(ctx))
