@@ -270,3 +270,20 @@ func TestReadsSeeWhatWasWritten(t *testing.T) {
 	close(done)
 	readers.Wait()
 }
+
+// A few reads between two writes look into the index itself; more make a version of it
+// that all share. Either sees what was written.
+func TestReadsBetweenWrites(t *testing.T) {
+	db := mustOpen(t, memPath, quiet().on(memfs.New()))
+	for round := range 3 {
+		v := fmt.Sprint(round)
+		put(t, db, "k", v)
+		for i := range 2 * patience {
+			want(t, db, "k", v)
+			wantAbsent(t, db, "l")
+			if got, more := db.stale.Load(), 2*(i+1) > patience; got == more {
+				t.Fatalf("after %d reads the last version is of before them: %v", 2*(i+1), got)
+			}
+		}
+	}
+}

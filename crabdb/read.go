@@ -45,30 +45,15 @@ func (db *DB) Scan(ctx context.Context, col byte, r Range) iter.Seq2[Entry, erro
 // returns b as it is and ErrNotFound or another error. With room for the value, its
 // key and 14 bytes more behind len(b), which it may write to, it allocates nothing.
 func (db *DB) AppendValue(ctx context.Context, col byte, key, b []byte) ([]byte, error) {
-	s, err := db.acquire(ctx)
+	log, at, ok, err := db.lookUp(ctx, col, key)
 	if err != nil {
 		return b, err
 	}
-	defer s.log.release()
-	at, ok := s.find(col, key)
+	defer log.release()
 	if !ok {
 		return b, ErrNotFound
 	}
-	return s.log.appendValue(b, col, key, at)
-}
-
-func (s *snapshot) find(col byte, key []byte) (location, bool) {
-	var buf [keyBuffer]byte
-	at, ok := s.view.Get(treeKey(buf[:0], col, key))
-	return location(at), ok
-}
-
-func (s *snapshot) get(col byte, key []byte) ([]byte, error) {
-	at, ok := s.find(col, key)
-	if !ok {
-		return nil, ErrNotFound
-	}
-	return s.value(col, key, at)
+	return log.appendValue(b, col, key, at)
 }
 
 // value reads the value of a key that the view has at a place.

@@ -1,6 +1,7 @@
 package crabdb
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -23,7 +24,8 @@ func TestSalvageScansPastDamageBelowASnapshot(t *testing.T) {
 	})
 	db, _, err := openBytes(t, data, readOnly())
 	must(t, err)
-	at, _ := db.latest.Load().find(1, []byte("k5"))
+	log, at, _, err := db.lookUp(ctx, 1, []byte("k5"))
+	must(t, errors.Join(err, log.release()))
 	data[at.offset()+20] ^= 1
 	delete(want, id{1, "k5"})
 
