@@ -11,8 +11,8 @@ import (
 // many times worse than crabdb, on a scale of decades; crabdb is the upright line
 // at 1, and dots to the left of it are ahead.
 const (
-	chartWidth  = 880
-	labelWidth  = 300
+	chartWidth  = 910
+	labelWidth  = 330
 	rowHeight   = 20
 	chartTop    = 64
 	chartBottom = 30
