@@ -16,8 +16,9 @@ import (
 // Who may touch what: the turn, a channel of one place, belongs to one writer at
 // a time, through its system calls and, for an Update, through its function; the
 // holder alone moves the end of the log. treeMu guards the tree and is held for
-// the microsecond of one change to it. Readers take neither: they work on the
-// published version, which the first reader after a change makes anew.
+// the microsecond of one change to it, or of looking one key up. Scans, and many
+// reads between two writes, take neither: they work on the published version, which
+// is made anew after a change when somebody wants it.
 type DB struct {
 	path   string // of the data file, resolved
 	opts   Options
