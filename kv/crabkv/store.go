@@ -227,7 +227,8 @@ func (r reader) Scan(ctx context.Context, col kv.Column, prefix []byte) iter.Seq
 // another implementation may hold and kv cannot express, is passed over.
 func (r reader) ScanRange(ctx context.Context, col kv.Column, rng kv.Range) iter.Seq2[kv.Entry, error] {
 	return func(yield func(kv.Entry, error) bool) {
-		for e, err := range r.scan(ctx, byte(col), crabdb.Range(rng)) {
+		in := crabdb.Range{Prefix: rng.Prefix, After: rng.After, Reverse: rng.Reverse, KeysOnly: rng.KeysOnly}
+		for e, err := range r.scan(ctx, byte(col), in) {
 			if err == nil && len(e.Key) == 0 {
 				continue
 			}
