@@ -12,6 +12,9 @@ import (
 // writes go on; writers wait only for the last step, in which what was written
 // meanwhile is caught up with and the new file is renamed over the old. A crash at
 // any point leaves the one or the other, and each holds everything acknowledged.
+//
+// While it runs it takes room on the disk for the live records and their index, beside
+// the old file, and some 20 bytes of memory a key, for the new index and its snapshot.
 func (db *DB) Compact(ctx context.Context) error {
 	if db.opts.ReadOnly {
 		return ErrReadOnly

@@ -15,9 +15,10 @@ type job struct {
 	State  string // of the store in a read stage: what its figures end in
 	Dir    string
 	Keys   int
-	Stall  int64    // bytes of the store that is compacted beside a writer
-	Pace   int      // puts a second of that writer, 0 for as many as it can
-	Groups []string // of lines that are wanted
+	Stall  int64      // bytes of the store that is compacted beside a writer
+	Pace   int        // puts a second of that writer, 0 for as many as it can
+	Groups []string   // of lines that are wanted
+	Search *searchJob `json:",omitempty"` // a stage of the comparison of search, which needs this instead
 }
 
 func (j job) wants(group string) bool { return slices.Contains(j.Groups, group) }
@@ -79,6 +80,9 @@ func childMain() bool {
 func (s *stage) run(text string) (err error) {
 	if err := json.Unmarshal([]byte(text), &s.job); err != nil {
 		return err
+	}
+	if s.Search != nil {
+		return s.runSearch()
 	}
 	do, ok := stages[s.Stage]
 	if !ok {

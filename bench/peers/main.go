@@ -18,10 +18,21 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := parentMain(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+	if err := command(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
 	}
+}
+
+// command does what the first argument names, by default the comparison of stores.
+func command(ctx context.Context, args []string) error {
+	switch {
+	case len(args) > 0 && args[0] == "corpus":
+		return corpusMain(ctx, args[1:], os.Stderr)
+	case len(args) > 0 && args[0] == "search":
+		return searchMain(ctx, args[1:], os.Stdout, os.Stderr)
+	}
+	return parentMain(ctx, args, os.Stdout, os.Stderr)
 }
 
 // options are what the flags say.
