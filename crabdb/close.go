@@ -46,8 +46,8 @@ func (db *DB) close() error {
 // written, with a sync otherwise. A plain file gets the sync alone, and so does one
 // for whose snapshot there is no room.
 func (db *DB) settleLog() error {
+	db.log.began = never // for the snapshot that may come
 	if db.log.reserved > 0 {
-		db.log.began = never
 		if err := db.log.cut(); err != nil {
 			return db.poison(err)
 		}

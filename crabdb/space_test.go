@@ -80,6 +80,18 @@ func mustReader(t *testing.T, path string, opts Options) *DB {
 	return mustOpen(t, path, Options{ReadOnly: true, fs: opts.fs})
 }
 
+// Close takes no space either, for the snapshot that it writes.
+func TestCloseReservesNothing(t *testing.T) {
+	m := memfs.New()
+	db := mustOpen(t, memPath, quiet().spacious().on(m))
+	put(t, db, "k", strings.Repeat("v", 200)) // so that the next append would take space
+	mustClose(t, db)
+	data := bytesIn(t, m)
+	if h, err := decodeHeader("", data); err != nil || h.indexAt == 0 || h.watermark() != int64(len(data)) {
+		t.Fatalf("the file has %d bytes, %v, and the header is %+v", len(data), err, h)
+	}
+}
+
 // What a killed process left is opened as if the zeros were not there, a torn record
 // before them is a torn tail of its own length, and Records and Salvage tell the two
 // apart.
