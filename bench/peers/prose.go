@@ -20,15 +20,16 @@ const (
 
 // cutter cuts paragraphs of prose to messages.
 type cutter struct {
-	messages []string
-	random   *rand.Rand
-	seen     map[string]bool // paragraphs and messages
-	words    []string        // of the message that is begun
-	want     int             // words of it
+	messages   []string
+	random     *rand.Rand
+	paragraphs map[string]bool // that were there before
+	cut        map[string]bool // the messages
+	words      []string        // of the message that is begun
+	want       int             // words of it
 }
 
 func newCutter(random *rand.Rand) *cutter {
-	c := &cutter{random: random, seen: map[string]bool{}}
+	c := &cutter{random: random, paragraphs: map[string]bool{}, cut: map[string]bool{}}
 	c.begin()
 	return c
 }
@@ -45,9 +46,10 @@ func (c *cutter) begin() {
 func (c *cutter) paragraph(text string) {
 	words := strings.Fields(text)
 	text = strings.Join(words, " ")
-	if !isProse(text, words) || !c.isNew(text) {
+	if !isProse(text, words) || c.paragraphs[text] {
 		return
 	}
+	c.paragraphs[text] = true
 	for _, w := range words {
 		if c.words = append(c.words, w); len(c.words) == c.want {
 			c.emit()
@@ -64,18 +66,11 @@ func (c *cutter) end() {
 }
 
 func (c *cutter) emit() {
-	if text := strings.Join(c.words, " "); c.isNew(text) {
+	if text := strings.Join(c.words, " "); !c.cut[text] {
+		c.cut[text] = true
 		c.messages = append(c.messages, text)
 	}
 	c.begin()
-}
-
-func (c *cutter) isNew(text string) bool {
-	if c.seen[text] {
-		return false
-	}
-	c.seen[text] = true
-	return true
 }
 
 // isProse tells sentences from tables, listings and menus: most of a sentence are
@@ -165,10 +160,10 @@ func readText(r io.Reader, paragraph func(string)) error {
 }
 
 // podIndex is an entry of the index, which no reader sees; podCode is another
-// formatting code without one inside, as C<text>.
+// formatting code without one inside, as C<text> or C<< text >>.
 var (
 	podIndex = regexp.MustCompile(`X<[^<>]*>`)
-	podCode  = regexp.MustCompile(`[A-Z]<+\s*([^<>]*?)\s*>+`)
+	podCode  = regexp.MustCompile(`[A-Z](?:<<+\s([^<>]*)\s>>+|<([^<>]*)>)`)
 )
 
 // readPod reads the paragraphs of Perl's documentation without its commands and
@@ -180,7 +175,7 @@ func readPod(r io.Reader, paragraph func(string)) error {
 		}
 		text = podIndex.ReplaceAllString(text, "")
 		for range 2 { // they nest, but hardly deeper
-			text = podCode.ReplaceAllString(text, "$1")
+			text = podCode.ReplaceAllString(text, "$1$2")
 		}
 		paragraph(text)
 	})

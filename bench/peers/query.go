@@ -13,6 +13,7 @@ import (
 	"github.com/blevesearch/go-porterstemmer"
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/english"
+	"github.com/crabstore/crabstore/textsearch"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -135,8 +136,7 @@ func (v *vocabulary) certain(word string) bool {
 		v.porter[porterstemmer.StemString(word)] == 1 && v.snowball[snowballOf(word)] == 1
 }
 
-// between returns the words of 4 to 12 letters from a to z that so many messages
-// have, without those that engines leave out.
+// between returns the words that so many messages have and that queries are made of.
 func (v *vocabulary) between(least, most int) ([]string, error) {
 	stopwords := analysis.NewTokenMap()
 	if err := stopwords.LoadBytes(en.EnglishStopWords); err != nil {
@@ -144,8 +144,7 @@ func (v *vocabulary) between(least, most int) ([]string, error) {
 	}
 	var all []string
 	for _, w := range slices.Sorted(maps.Keys(v.counts)) {
-		n := v.counts[w]
-		if n >= least && n <= most && len(w) >= 4 && len(w) <= 12 && strings.Trim(w, "abcdefghijklmnopqrstuvwxyz") == "" && !stopwords[w] {
+		if n := v.counts[w]; n >= least && n <= most && isQueryWord(w) && !stopwords[w] && !isOurStopword(w) {
 			all = append(all, w)
 		}
 	}
@@ -154,6 +153,15 @@ func (v *vocabulary) between(least, most int) ([]string, error) {
 	}
 	return all, nil
 }
+
+// isQueryWord tells a word of 4 to 12 letters from a to z.
+func isQueryWord(w string) bool {
+	return len(w) >= 4 && len(w) <= 12 && strings.Trim(w, "abcdefghijklmnopqrstuvwxyz") == ""
+}
+
+// isOurStopword tells whether textsearch leaves a word out beside another, which
+// bleve may not and FTS5 does not do.
+func isOurStopword(w string) bool { return len(textsearch.Highlight(w, w+" another")) == 0 }
 
 // drawQueries draws so many queries of every kind, the same each time.
 func drawQueries(messages []string, each int) ([]query, error) {
