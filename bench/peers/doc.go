@@ -1,9 +1,12 @@
 // Command peers measures crabdb beside the engines that people would otherwise
 // link, each through its own API and in the setting that its documentation
 // recommends for the workload, and beside the floor: what the operating system
-// and an in-memory B-tree take for the same.
+// and an in-memory B-tree take for the same. So it measures textsearch beside
+// libraries for search.
 //
 //	go run . -rounds 3 -out ../RESULTS.md -svg ../peers.svg
+//	go run . corpus
+//	go run -tags sqlite_fts5 . search -out ../SEARCH.md
 //
 // # How it measures
 //
@@ -26,6 +29,10 @@
 //	store.go and one file per engine    the adapters
 //	floor.go                            the floor
 //	report.go, chart.go, machine.go     the table, the plot, what it ran on
+//	search.go, searchreport.go          search: flags and rounds; lines and table
+//	query.go, indexing.go               its queries, drawn; its stages
+//	index.go and one file per engine    its adapters
+//	corpus.go, prose.go                 its messages: packages, and what is cut from them
 //
 // It runs on Linux, whose /proc tells how memory is used.
 package main
