@@ -88,7 +88,7 @@ holds more than before it opened the index, garbage given back; mapped pages are
 
 All engines find the same documents for a rare word that has one form alone and stands between spaces wherever it does, or the run
 fails. For other words the last lines show how far they differ: textsearch, bleve and porter find inflections, unicode61 does not;
-bleve and porter look for a prefix among stems and textsearch among the words as written; textsearch finds a word inside
+bleve and porter look for a prefix among stems, porter for that of the prefix, and textsearch among the words as written; textsearch finds a word inside
 an identifier, and bleve does not part what a dot or an underscore joins. textsearch has no literal index yet, so that there is nothing to measure, and
 trigram is on the lines of indexing only because literals need it: the two indexes do not find the same, and a store that wants both kinds of search pays for both.
 
