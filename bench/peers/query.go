@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -67,10 +68,11 @@ type vocabulary struct {
 	parts    map[string]int // the same for parts of identifiers, accents taken off
 	porter   map[string]int // of words that have a stem
 	snowball map[string]int
+	families map[string]int // by Snowball's stem, the sum of the counts
 }
 
 func newVocabulary(messages []string) *vocabulary {
-	v := &vocabulary{messages, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}}
+	v := &vocabulary{messages, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}}
 	for _, m := range messages {
 		lower := strings.ToLower(m)
 		countOnce(v.counts, strings.FieldsFunc(lower, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }))
@@ -81,9 +83,11 @@ func newVocabulary(messages []string) *vocabulary {
 		countOnce(v.bare, bare)
 		countOnce(v.parts, partsOf(m))
 	}
-	for w := range v.counts {
+	for w, n := range v.counts {
+		stem := snowballOf(w)
 		v.porter[porterstemmer.StemString(w)]++
-		v.snowball[snowballOf(w)]++
+		v.snowball[stem]++
+		v.families[stem] += n
 	}
 	return v
 }
@@ -136,7 +140,8 @@ func (v *vocabulary) certain(word string) bool {
 		v.porter[porterstemmer.StemString(word)] == 1 && v.snowball[snowballOf(word)] == 1
 }
 
-// between returns the words that so many messages have and that queries are made of.
+// between returns the words that at least so many messages have, and with their
+// inflections at most so many, and that queries are made of.
 func (v *vocabulary) between(least, most int) ([]string, error) {
 	stopwords := analysis.NewTokenMap()
 	if err := stopwords.LoadBytes(en.EnglishStopWords); err != nil {
@@ -144,12 +149,12 @@ func (v *vocabulary) between(least, most int) ([]string, error) {
 	}
 	var all []string
 	for _, w := range slices.Sorted(maps.Keys(v.counts)) {
-		if n := v.counts[w]; n >= least && n <= most && isQueryWord(w) && !stopwords[w] && !isOurStopword(w) {
+		if n := v.counts[w]; n >= least && isQueryWord(w) && v.families[snowballOf(w)] <= most && !stopwords[w] && !isOurStopword(w) {
 			all = append(all, w)
 		}
 	}
 	if len(all) < 3 {
-		return nil, fmt.Errorf("%d words are in %d to %d of %d messages, which are too few to draw queries from", len(all), least, most, len(v.messages))
+		return nil, fmt.Errorf("%d words are in %d messages and more, with inflections in %d at most, of %d: too few to draw queries from", len(all), least, most, len(v.messages))
 	}
 	return all, nil
 }
@@ -167,7 +172,7 @@ func isOurStopword(w string) bool { return len(textsearch.Highlight(w, w+" anoth
 func drawQueries(messages []string, each int) ([]query, error) {
 	v := newVocabulary(messages)
 	var lists [4][]string
-	for i, bounds := range [][2]int{{2, 20}, {100, 1000}, {max(1, len(messages)*3/100), len(messages)}, {2, len(messages)}} {
+	for i, bounds := range [][2]int{{2, 20}, {100, 1000}, {max(1, len(messages)*3/100), math.MaxInt}, {2, math.MaxInt}} {
 		var err error
 		if lists[i], err = v.between(bounds[0], bounds[1]); err != nil {
 			return nil, err

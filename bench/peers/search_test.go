@@ -222,6 +222,17 @@ func TestStopwordsAreNoQueries(t *testing.T) {
 	}
 }
 
+// A rare form of a frequent word is not rare to who finds inflections.
+func TestRareWordsAreRareInEveryForm(t *testing.T) {
+	v := newVocabulary([]string{"walk kabok", "walks lobok", "walked mizok", "walking"})
+	if got, err := v.between(1, 3); err != nil || fmt.Sprint(got) != "[kabok lobok mizok]" {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := v.between(1, 4); err != nil || len(got) != 7 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
 func TestSearchFlags(t *testing.T) {
 	b, dir, out, err := parseSearchFlags([]string{"-engines", "bleve,crabdb", "-n", "5000", "-dir", "d", "-out", "o"}, io.Discard)
 	if err != nil || len(b.indexers) != 2 || b.indexers[0].name != "bleve" || b.messages != 5000 || dir != "d" || out != "o" {
