@@ -1,8 +1,6 @@
 package crabdb
 
-import (
-	"context"
-)
+import "context"
 
 // Checkpoint makes everything written so far safe from a power loss, and writes a
 // snapshot of the index, so that the next opening need not replay the log. Reads

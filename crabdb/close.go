@@ -41,9 +41,9 @@ func (db *DB) close() error {
 	return err
 }
 
-// settleLog gives back what was reserved and makes the log durable at Close: with a checkpoint where replaying what
-// came since the last one would cost more than a quarter of the snapshot to be
-// written, with a sync otherwise. A plain file gets the sync alone, and so does one
+// settleLog gives back what was reserved and makes the log durable at Close: with a
+// checkpoint where replaying what came since the last one would cost more than a
+// quarter of the snapshot to be written, with a sync otherwise. A plain file gets the sync alone, and so does one
 // for whose snapshot there is no room.
 func (db *DB) settleLog() error {
 	db.log.began = never // for the snapshot that may come

@@ -29,13 +29,9 @@ func planFresh(s *snapshot) (*fresh, error) {
 	b := packtree.NewBuilder()
 	at := int64(headerSize)
 	for c, ok := first(s.view); ok; ok = c.Next() {
-		old := location(c.Value())
-		size, known := old.size()
-		if !known {
-			var err error
-			if size, err = s.log.sizeAt(len(c.Key())-1, old.offset()); err != nil {
-				return nil, err
-			}
+		size, err := s.log.sizeOf(len(c.Key())-1, location(c.Value()))
+		if err != nil {
+			return nil, err
 		}
 		if err := b.Add(c.Key(), uint64(locate(at, size))); err != nil {
 			return nil, err
@@ -49,9 +45,12 @@ func planFresh(s *snapshot) (*fresh, error) {
 // planIndex encodes the snapshot that will stand at an offset.
 func (f *fresh) planIndex(at int64) error {
 	b, err := f.encodeSnapshot(&snapshot{view: f.tree.View(), end: at, live: f.live})
+	if err != nil {
+		return err
+	}
 	f.index = f.placeSnapshot(b, at)
 	f.head = header{sealed: f.sealed, indexAt: at, indexLen: int64(len(f.index))}
-	return err
+	return nil
 }
 
 // write writes the whole file. Every record is checked as it is read.

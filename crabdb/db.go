@@ -321,13 +321,7 @@ func (db *DB) delete(col byte, key []byte) (existed bool, err error) {
 // index: a snapshot has both. The size of a long one has to be read; if it cannot be,
 // it stays counted as live, and compaction comes a little later. treeMu is held.
 func (db *DB) retire(old location, keyLen int) {
-	size, known := old.size()
-	if !known {
-		var err error
-		if size, err = db.log.sizeAt(keyLen, old.offset()); err != nil {
-			return
-		}
-	}
+	size, _ := db.log.sizeOf(keyLen, old)
 	db.live -= int64(size)
 	db.replaced += int64(size)
 }

@@ -61,7 +61,7 @@ func (l *logFile) release() error {
 // record reads and checks the record of a put at a place that the index gave for
 // a key. The value is the caller's.
 func (l *logFile) record(col byte, key []byte, at location) (record, error) {
-	size, err := l.sizeOf(key, at)
+	size, err := l.sizeOf(len(key), at)
 	if err != nil {
 		return record{}, err
 	}
@@ -99,12 +99,13 @@ func (l *logFile) damaged(offset int64, size int, bad fault) error {
 	return corrupt(l.path, offset, "%s", bad)
 }
 
-// sizeOf returns how long the record of a key is, which may have to be read.
-func (l *logFile) sizeOf(key []byte, at location) (int, error) {
+// sizeOf returns how long the record is that the index has for a key of keyLen bytes:
+// that of a long one has to be read. With an error it is 0.
+func (l *logFile) sizeOf(keyLen int, at location) (int, error) {
 	if size, known := at.size(); known {
 		return size, nil
 	}
-	return l.sizeAt(len(key), at.offset())
+	return l.sizeAt(keyLen, at.offset())
 }
 
 // sizeAt reads how long the record at offset is, whose key has keyLen bytes.

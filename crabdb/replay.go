@@ -373,10 +373,7 @@ func (l *loader) applyPart(p part) {
 // sizeOf returns the size of an indexed record. One that cannot be read counts 0:
 // it is found when its value is asked for.
 func (l *loader) sizeOf(at location, keyLen int) int {
-	n, known := at.size()
-	if !known {
-		n, _ = l.log.sizeAt(keyLen, at.offset())
-	}
+	n, _ := l.log.sizeOf(keyLen, at)
 	return n
 }
 

@@ -53,10 +53,7 @@ func (l *loader) dropUnreadable() error {
 
 // lose notes that the record of a key is damaged.
 func (l *loader) lose(at location, id []byte) {
-	size, known := at.size()
-	if !known {
-		size, _ = l.log.sizeAt(len(id)-1, at.offset()) // 0 when that is damaged
-	}
+	size := l.sizeOf(at, len(id)-1)
 	l.live -= int64(size)
 	l.recovery.Lost = append(l.recovery.Lost, Span{at.offset(), int64(size), fmt.Sprintf("the record of column %d key %.80q is damaged", id[0], id[1:])})
 }

@@ -246,14 +246,12 @@ func (tx *Tx) retire(old location, existed bool, keyLen int) {
 	if !existed {
 		return
 	}
-	size, known := old.size()
-	switch {
-	case known:
-	case old.offset() >= tx.start:
+	var size int
+	if old.offset() >= tx.start {
 		key, value, _ := tx.base.log.lengths(tx.batch[old.offset()-tx.start:])
 		size = tx.base.log.size(key, int(value))
-	default:
-		size, _ = tx.base.log.sizeAt(keyLen, old.offset()) // 0 when unreadable: the count is a little high
+	} else {
+		size, _ = tx.base.log.sizeOf(keyLen, old) // 0 when unreadable: the count is a little high
 	}
 	tx.live -= int64(size)
 	tx.replaced += int64(size)

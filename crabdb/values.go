@@ -96,7 +96,7 @@ func (v *valueReader) room(size, want int) []byte {
 // appendValue appends the value of the put that the index has at a place to b. The
 // record is read into the room behind b, and the value moved down.
 func (l *logFile) appendValue(b []byte, col byte, key []byte, at location) ([]byte, error) {
-	size, err := l.sizeOf(key, at)
+	size, err := l.sizeOf(len(key), at)
 	if err != nil {
 		return b, err
 	}
