@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -84,15 +85,11 @@ func parentMain(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		return err
 	}
 	o.progress = stderr
-	dir, err := os.MkdirTemp(o.dir, "crabstore-peers-")
+	dir, m, err := workplace(ctx, o.dir)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	m, err := thisMachine(ctx, dir)
-	if err != nil {
-		return err
-	}
 	found, err := o.run(ctx, dir)
 	if err != nil {
 		return err
@@ -103,9 +100,28 @@ func parentMain(ctx context.Context, args []string, stdout, stderr io.Writer) er
 			return err
 		}
 	}
-	if o.out == "" {
-		_, err := stdout.Write(r.markdown())
+	return write(r.markdown(), o.out, stdout)
+}
+
+// workplace makes a directory in another, for the caller to remove, and looks at the
+// machine that it is on.
+func workplace(ctx context.Context, parent string) (string, machine, error) {
+	dir, err := os.MkdirTemp(parent, "crabstore-peers-")
+	if err != nil {
+		return "", machine{}, err
+	}
+	m, err := thisMachine(ctx, dir)
+	if err != nil {
+		return "", machine{}, errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, m, nil
+}
+
+// write writes a report to a file, or to stdout where none is named.
+func write(text []byte, path string, stdout io.Writer) error {
+	if path == "" {
+		_, err := stdout.Write(text)
 		return err
 	}
-	return os.WriteFile(o.out, r.markdown(), 0o644)
+	return os.WriteFile(path, text, 0o644)
 }

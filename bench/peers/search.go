@@ -61,25 +61,17 @@ func searchMain(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		return err
 	}
 	b.progress = stderr
-	dir, err := os.MkdirTemp(parent, "crabstore-peers-")
+	dir, m, err := workplace(ctx, parent)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	m, err := thisMachine(ctx, dir)
-	if err != nil {
-		return err
-	}
 	found, err := b.run(ctx, dir)
 	if err != nil {
 		return err
 	}
 	r := b.report(m, found.figures, time.Now().UTC(), args)
-	if out == "" {
-		_, err := stdout.Write(r.markdown())
-		return err
-	}
-	return os.WriteFile(out, r.markdown(), 0o644)
+	return write(r.markdown(), out, stdout)
 }
 
 // run draws the queries and gives every engine its turn, as often as there are
