@@ -1,0 +1,180 @@
+package literal
+
+import (
+	"math/bits"
+	"slices"
+	"unicode/utf8"
+)
+
+// Trigram is three folded code points that follow each other, packed: the first
+// from bit 42, the second from bit 21, the third from bit 0. A byte b that is not
+// UTF-8 counts as the code point 0x110000 + b.
+type Trigram uint64
+
+const codeBits = 21
+
+// trigramsOf returns the trigrams of a folded text, ascending and each once.
+func trigramsOf(folded []rune) []Trigram {
+	all := make([]Trigram, 0, len(folded))
+	for i := gram; i <= len(folded); i++ {
+		t := folded[i-gram : i]
+		all = append(all, Trigram(t[0])<<(2*codeBits)|Trigram(t[1])<<codeBits|Trigram(t[2]))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Trigrammer takes trigrams from texts. The zero one is ready. It takes a quarter of
+// a MiB, whatever the texts, and room for the distinct trigrams of one that are not
+// ASCII: keep one for many texts. It is not safe for concurrent use.
+type Trigrammer struct {
+	ascii asciiSet
+	wide  []Trigram // the others, unsorted, some of them again
+	limit int       // how many of these there may be before those are dropped
+
+	last Trigram // the code points before the next one
+	read int     // how many there have been, up to two
+}
+
+// Append appends the trigrams of a text, ascending and each once, and returns the
+// longer slice. A text has all the trigrams of every needle that is found in it.
+func (t *Trigrammer) Append(dst []Trigram, text string) []Trigram {
+	t.wide, t.limit, t.last, t.read = t.wide[:0], 4096, 0, 0
+	table := folding()
+	var out [maxFold]rune
+	for i := 0; i < len(text); {
+		i += t.pushASCII(text[i:])
+		// What is left begins with one other character, or one that may have a dot.
+		for range 2 {
+			if i < len(text) {
+				n, size := table.character(text, i, &out)
+				for _, r := range out[:n] {
+					t.push(r)
+				}
+				i += size
+			}
+		}
+	}
+	return t.finish(dst)
+}
+
+// pushASCII reads characters while they and the one behind are ASCII, or end the
+// text, and returns how many.
+func (t *Trigrammer) pushASCII(text string) int {
+	n := 0
+	for n < len(text) && text[n] < utf8.RuneSelf {
+		n++
+	}
+	if n < len(text) {
+		n--
+	}
+	if n < gram {
+		return t.pushFew(text, n)
+	}
+	t.pushFew(text, gram-1)
+	key := uint32(lower(text[0]))<<7 | uint32(lower(text[1]))
+	for i := gram - 1; i < n; i++ {
+		key = (key<<7 | uint32(lower(text[i]))) & (1<<21 - 1)
+		t.ascii.add(key)
+	}
+	t.last, t.read = Trigram(key>>7&0x7F)<<codeBits|Trigram(key&0x7F), gram-1
+	return n
+}
+
+func (t *Trigrammer) pushFew(text string, n int) int {
+	for i := range max(n, 0) {
+		t.push(rune(lower(text[i])))
+	}
+	return max(n, 0)
+}
+
+// push reads one folded code point.
+func (t *Trigrammer) push(r rune) {
+	trigram := t.last<<codeBits | Trigram(r)
+	t.last = trigram & (1<<(2*codeBits) - 1)
+	if t.read < gram-1 {
+		t.read++
+		return
+	}
+	if key, ok := narrow(trigram); ok {
+		t.ascii.add(key)
+		return
+	}
+	if len(t.wide) >= t.limit {
+		slices.Sort(t.wide)
+		t.wide = slices.Compact(t.wide)
+		t.limit = max(t.limit, 2*len(t.wide))
+	}
+	t.wide = append(t.wide, trigram)
+}
+
+// finish appends what was read, in order.
+func (t *Trigrammer) finish(dst []Trigram) []Trigram {
+	slices.Sort(t.wide)
+	t.wide = slices.Compact(t.wide)
+	wide := t.wide
+	for key := range t.ascii.take {
+		trigram := widen(key)
+		for len(wide) > 0 && wide[0] < trigram {
+			dst, wide = append(dst, wide[0]), wide[1:]
+		}
+		dst = append(dst, trigram)
+	}
+	return append(dst, wide...)
+}
+
+// narrow packs a trigram of ASCII alone in 21 bits.
+func narrow(t Trigram) (key uint32, ok bool) {
+	const other = ^Trigram(0x7F<<(2*codeBits) | 0x7F<<codeBits | 0x7F)
+	return uint32(t>>28)&(0x7F<<14) | uint32(t>>14)&(0x7F<<7) | uint32(t)&0x7F, t&other == 0
+}
+
+func widen(key uint32) Trigram {
+	k := Trigram(key)
+	return k>>14<<(2*codeBits) | k>>7&0x7F<<codeBits | k&0x7F
+}
+
+// asciiSet is a set of numbers below 1<<21: a bitmap, with another of its words that
+// are not empty and one of the words of that, so that few numbers are found without
+// a look at the rest.
+type asciiSet struct {
+	set  [1 << 15]uint64
+	some [1 << 9]uint64
+	top  [1 << 3]uint64
+}
+
+func (s *asciiSet) add(key uint32) {
+	s.set[key>>6&(1<<15-1)] |= 1 << (key & 63)
+	s.some[key>>12&(1<<9-1)] |= 1 << (key >> 6 & 63)
+	s.top[key>>18&(1<<3-1)] |= 1 << (key >> 12 & 63)
+}
+
+// take yields the numbers, ascending, and leaves the set empty.
+func (s *asciiSet) take(yield func(uint32) bool) {
+	for t := range s.top {
+		for m := range ones64(&s.top[t]) {
+			some := uint32(t)<<6 | m
+			for n := range ones64(&s.some[some]) {
+				word := some<<6 | n
+				for k := range ones64(&s.set[word]) {
+					if !yield(word<<6 | k) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// ones64 yields the numbers of the bits that are set, ascending, and clears them.
+func ones64(word *uint64) func(func(uint32) bool) {
+	return func(yield func(uint32) bool) {
+		for *word != 0 {
+			n := bits.TrailingZeros64(*word)
+			*word &= *word - 1
+			if !yield(uint32(n)) {
+				return
+			}
+		}
+	}
+}
