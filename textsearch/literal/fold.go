@@ -162,6 +162,9 @@ const (
 
 func isHangul(r rune) bool { return r >= hangulFirst && r <= hangulLast }
 
+// isJamo tells whether a syllable may begin with r in its decomposition.
+func isJamo(r rune) bool { return r >= 0x1100 && r <= 0x1112 }
+
 // decomposeHangul takes a syllable apart, as section 3.12 of the Unicode standard
 // has it.
 func decomposeHangul(r rune, out *[maxFold]rune) int {

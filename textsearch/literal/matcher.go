@@ -14,7 +14,9 @@ type Matcher struct {
 
 	table   *folds
 	ascii   bool    // folded is
+	jamo    bool    // folded holds what Hangul is made of
 	present runeSet // what of code points folded holds
+	leads   leads
 	size    int     // of folded, in bytes
 	reach   int     // how many bytes a match takes at most
 	pair    pair    // where a regular match may be
@@ -37,10 +39,11 @@ func NewMatcher(needle string) *Matcher {
 		m.present.add(r)
 		m.size += width(r)
 		m.ascii = m.ascii && r < utf8.RuneSelf
+		m.jamo = m.jamo || isJamo(r)
 	}
 	m.reach = maxUnit * len(folded)
 	m.trigrams = trigramsOf(folded)
-	m.pair = choosePair(m.patterns())
+	m.pair = choosePair(m.patterns(m.survey()))
 	m.back = prefixes(folded)
 	return m
 }
@@ -50,12 +53,43 @@ func NewMatcher(needle string) *Matcher {
 // a look at every text. The slice is not to be changed.
 func (m *Matcher) Trigrams() []Trigram { return m.trigrams }
 
+// leads are the bytes with which a character in UTF-8 begins that is suspect.
+type leads [256]bool
+
+// survey looks at all that fold to something else. It returns, for the code points
+// of the needle, the others that fold to it and are as long in UTF-8, and sets
+// leads by those that are not.
+func (m *Matcher) survey() (regular map[rune][]rune) {
+	regular = map[rune][]rune{}
+	for high, page := range m.table.pages {
+		if page == 0 {
+			continue
+		}
+		for low, cell := range m.table.cells[page] {
+			r := rune(high<<8 | low)
+			switch folded := rune(cell); {
+			case cell == 0:
+			case m.suspect(r):
+				m.leads[string(r)[0]] = true
+			case cell < many && m.present.has(folded):
+				regular[folded] = append(regular[folded], r)
+			}
+		}
+	}
+	for lead := 0xEA; lead <= 0xED; lead++ { // Hangul
+		m.leads[lead] = m.leads[lead] || m.jamo
+	}
+	if m.suspect(dotAbove) {
+		m.leads[string(rune(dotAbove))[0]] = true
+	}
+	return regular
+}
+
 // patterns returns what the bytes of a regular match look like at each place near
 // its beginning: one in which every character folds to one code point of the same
 // length.
-func (m *Matcher) patterns() []pattern {
+func (m *Matcher) patterns(regular map[rune][]rune) []pattern {
 	const enough = 256 // bytes to choose two from
-	others := m.regular()
 	var patterns []pattern
 	for _, r := range m.folded {
 		encoded := encode(r)
@@ -66,7 +100,7 @@ func (m *Matcher) patterns() []pattern {
 		for i := range len(encoded) {
 			patterns = append(patterns, pattern{want: encoded[i]})
 		}
-		for _, other := range others[r] {
+		for _, other := range regular[r] {
 			encoded := encode(other)
 			for i := range len(encoded) {
 				patterns[at+i].allow(encoded[i])
@@ -74,26 +108,6 @@ func (m *Matcher) patterns() []pattern {
 		}
 	}
 	return patterns
-}
-
-// regular returns, for the code points of the needle, the others that fold to it
-// and are as long in UTF-8.
-func (m *Matcher) regular() map[rune][]rune {
-	others := map[rune][]rune{}
-	for high, page := range m.table.pages {
-		if page == 0 {
-			continue
-		}
-		for low, cell := range m.table.cells[page] {
-			if cell == 0 || cell >= many || !m.present.has(rune(cell)) {
-				continue
-			}
-			if r := rune(high<<8 | low); utf8.RuneLen(r) == width(rune(cell)) {
-				others[rune(cell)] = append(others[rune(cell)], r)
-			}
-		}
-	}
-	return others
 }
 
 func encode(r rune) string {
@@ -105,16 +119,14 @@ func encode(r rune) string {
 
 // irregular returns the first place from i on, and before horizon, where something
 // may be part of a match that is not regular. Without one it returns how far it
-// looked, which is a border of characters.
+// looked.
 func (m *Matcher) irregular(text string, i, horizon int) (at int, found bool) {
 	for i < horizon {
-		if i+8 <= len(text) {
-			if n := asciiRun(load(text, i)); n > 0 {
-				i += n
-				continue
-			}
-		}
 		if text[i] < utf8.RuneSelf {
+			i = asciiEnd(text, i+1, horizon)
+			continue
+		}
+		if !m.leads[text[i]] {
 			i++
 			continue
 		}

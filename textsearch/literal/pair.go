@@ -3,6 +3,7 @@ package literal
 import (
 	"math/bits"
 	"strings"
+	"unicode/utf8"
 )
 
 // pattern is what a byte of a match looks like: c|mask == want.
@@ -95,5 +96,22 @@ func load(text string, i int) uint64 {
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// asciiRun tells how many of eight bytes are ASCII before one that is not.
-func asciiRun(eight uint64) int { return bits.TrailingZeros64(eight&highs) / 8 }
+// asciiEnd returns a place from i on before which all bytes from i on are ASCII: that
+// of the first which is not, if it is before limit.
+func asciiEnd(text string, i, limit int) int {
+	for ; i+32 <= limit; i += 32 {
+		s := text[i : i+32]
+		if (load(s, 0)|load(s, 8)|load(s, 16)|load(s, 24))&highs != 0 {
+			break
+		}
+	}
+	for ; i+8 <= limit; i += 8 {
+		if high := load(text, i) & highs; high != 0 {
+			return i + bits.TrailingZeros64(high)/8
+		}
+	}
+	for i < limit && text[i] < utf8.RuneSelf {
+		i++
+	}
+	return i
+}

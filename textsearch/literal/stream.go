@@ -71,6 +71,9 @@ func (s *search) streamed(i, hold int) (textsearch.Span, bool) {
 			hold = max(hold, end)
 		}
 		for k, r := range out[:n] {
+			if s.stream.state == 0 && r != s.m.folded[0] {
+				continue
+			}
 			if k > 0 {
 				i = -1
 			}

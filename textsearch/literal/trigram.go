@@ -3,7 +3,6 @@ package literal
 import (
 	"math/bits"
 	"slices"
-	"unicode/utf8"
 )
 
 // Trigram is three folded code points that follow each other, packed: the first
@@ -61,10 +60,7 @@ func (t *Trigrammer) Append(dst []Trigram, text string) []Trigram {
 // pushASCII reads characters while they and the one behind are ASCII, or end the
 // text, and returns how many.
 func (t *Trigrammer) pushASCII(text string) int {
-	n := 0
-	for n < len(text) && text[n] < utf8.RuneSelf {
-		n++
-	}
+	n := asciiEnd(text, 0, len(text))
 	if n < len(text) {
 		n--
 	}
@@ -110,17 +106,30 @@ func (t *Trigrammer) push(r rune) {
 
 // finish appends what was read, in order.
 func (t *Trigrammer) finish(dst []Trigram) []Trigram {
+	first := len(dst)
+	dst = t.ascii.take(dst)
+	if len(t.wide) == 0 {
+		return dst
+	}
 	slices.Sort(t.wide)
 	t.wide = slices.Compact(t.wide)
-	wide := t.wide
-	for key := range t.ascii.take {
-		trigram := widen(key)
-		for len(wide) > 0 && wide[0] < trigram {
-			dst, wide = append(dst, wide[0]), wide[1:]
+	return merge(dst, first, t.wide)
+}
+
+// merge merges what dst holds from first on with more, both ascending, from the end.
+func merge(dst []Trigram, first int, more []Trigram) []Trigram {
+	i, j := len(dst)-1, len(more)-1
+	dst = append(dst, more...)
+	for at := len(dst) - 1; j >= 0; at-- {
+		if i >= first && dst[i] > more[j] {
+			dst[at] = dst[i]
+			i--
+		} else {
+			dst[at] = more[j]
+			j--
 		}
-		dst = append(dst, trigram)
 	}
-	return append(dst, wide...)
+	return dst
 }
 
 // narrow packs a trigram of ASCII alone in 21 bits.
@@ -149,32 +158,24 @@ func (s *asciiSet) add(key uint32) {
 	s.top[key>>18&(1<<3-1)] |= 1 << (key >> 12 & 63)
 }
 
-// take yields the numbers, ascending, and leaves the set empty.
-func (s *asciiSet) take(yield func(uint32) bool) {
+// take appends the numbers as trigrams, ascending, and leaves the set empty.
+func (s *asciiSet) take(dst []Trigram) []Trigram {
 	for t := range s.top {
-		for m := range ones64(&s.top[t]) {
-			some := uint32(t)<<6 | m
-			for n := range ones64(&s.some[some]) {
-				word := some<<6 | n
-				for k := range ones64(&s.set[word]) {
-					if !yield(word<<6 | k) {
-						return
-					}
-				}
-			}
+		for ; s.top[t] != 0; s.top[t] &= s.top[t] - 1 {
+			dst = s.takeSome(dst, t<<6|bits.TrailingZeros64(s.top[t]))
 		}
 	}
+	return dst
 }
 
-// ones64 yields the numbers of the bits that are set, ascending, and clears them.
-func ones64(word *uint64) func(func(uint32) bool) {
-	return func(yield func(uint32) bool) {
-		for *word != 0 {
-			n := bits.TrailingZeros64(*word)
-			*word &= *word - 1
-			if !yield(uint32(n)) {
-				return
-			}
+func (s *asciiSet) takeSome(dst []Trigram, some int) []Trigram {
+	for words := s.some[some]; words != 0; words &= words - 1 {
+		word := some<<6 | bits.TrailingZeros64(words)
+		for set := s.set[word]; set != 0; set &= set - 1 {
+			dst = append(dst, widen(uint32(word<<6|bits.TrailingZeros64(set))))
 		}
+		s.set[word] = 0
 	}
+	s.some[some] = 0
+	return dst
 }
