@@ -139,6 +139,30 @@ func TestFindByHand(t *testing.T) {
 	}
 }
 
+// Where the slow way begins, it begins with a whole character: a byte of one is no
+// byte that is not UTF-8.
+func TestFindNearIrregularCharacters(t *testing.T) {
+	for pad := range 40 {
+		text := "xx¿sss" + strings.Repeat("x", pad) + "ß"
+		if got := found(text, "\xbfsss"); got != "" {
+			t.Errorf("in %q is found %q", text, got)
+		}
+		if got := found(text, "¿SSS"); got != "|¿sss|" {
+			t.Errorf("in %q is found %q", text, got)
+		}
+	}
+}
+
+func TestBorder(t *testing.T) {
+	text := "aé\xe2\x84i\u0307ı\u0307\u0307e\u0307🚀"
+	want := []int{0, 1, 1, 3, 4, 5, 5, 5, 8, 8, 8, 8, 12, 12, 14, 15, 15, 17, 17, 17, 17, 21}
+	for i, at := range want {
+		if got := border(text, i); got != at {
+			t.Errorf("before %d is a border at %d, want %d", i, got, at)
+		}
+	}
+}
+
 // Composed and decomposed are the same, both ways; what is found is as it stood.
 func TestC12_ComposedOrNot(t *testing.T) {
 	const composed, decomposed = "caf\u00E9 na\u00EFve \u00C5ngstr\u00F6m", "cafe\u0301 nai\u0308ve A\u030Angstro\u0308m"

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
 func TestPageByHand(t *testing.T) {
@@ -53,6 +55,32 @@ func TestPagesAreTheText(t *testing.T) {
 	rng := random(t)
 	for range 3000 {
 		checkPages(t, randomText(rng, rng.IntN(200)), rng.IntN(40))
+	}
+}
+
+// Where characters as people see them are short, a page is the most of them that fit.
+func TestPagesEndBetweenCharacters(t *testing.T) {
+	rng := random(t)
+	compared := 0
+	for range 3000 {
+		text, maxBytes := randomText(rng, rng.IntN(300)), 20+rng.IntN(200)
+		want, longest := 0, 0
+		for shown := graphemes.FromString(text); shown.Next(); {
+			longest = max(longest, len(shown.Value()))
+			if shown.End() <= maxBytes {
+				want = shown.End()
+			}
+		}
+		if longest > 20 {
+			continue
+		}
+		compared++
+		if page, _ := Page(text, 0, maxBytes); len(page) != want {
+			t.Fatalf("a page of %d of %+q has %d bytes, want %d", maxBytes, text, len(page), want)
+		}
+	}
+	if compared < 1000 {
+		t.Errorf("only %d texts were compared", compared)
 	}
 }
 

@@ -38,6 +38,8 @@ func TestPreviewByHand(t *testing.T) {
 			Text: "a\uFFFDneedle\uFFFD", Spans: []textsearch.Span{{Start: 1, End: 10}}}},
 		{"cut again", "\xff\xff\xff\xff\xff \xff\xff\xff\xff needle", "needle", 20, textsearch.Window{
 			Text: "\uFFFD\uFFFD\uFFFD\uFFFD needle", Start: 6, Spans: []textsearch.Span{{Start: 13, End: 19}}, Before: true}},
+		{"cut at the beginning, then at the end", "some words before the needle\xff\xff\xff\xff\xff\xff", "needle", 18, textsearch.Window{
+			Text: "the needle\uFFFD\uFFFD", Start: 18, Spans: []textsearch.Span{{Start: 4, End: 10}}, Before: true, After: true}},
 		{"nothing", "", "needle", 10, textsearch.Window{}},
 	} {
 		matches := find(c.text, c.needle)
