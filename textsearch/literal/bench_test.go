@@ -48,6 +48,7 @@ func BenchmarkFind(b *testing.B) {
 		{"worst/candidates", strings.Repeat(strings.Repeat("a", 79)+"b", 820), strings.Repeat("a", 80)},
 		{"worst/irregular", strings.Repeat("sſ", 22<<10), strings.Repeat("s", 40) + "b"},
 		{"one-letter", english, "Q"},
+		{"message/330", english[1000:1330], "tional statement"},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			m := NewMatcher(c.needle)

@@ -3,6 +3,7 @@ package literal
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/crabstore/crabstore/textsearch"
@@ -46,13 +47,14 @@ func TestC13_OffsetsSurviveFolding(t *testing.T) {
 	}
 }
 
-// The locale of a process does not count: folding has nothing to ask for it.
+// Folding has no locale: all that is an i somewhere is one everywhere.
 func TestC13_LocaleDoesNotCount(t *testing.T) {
-	for _, locale := range []string{"C", "tr_TR.UTF-8", "lt_LT.UTF-8"} {
-		t.Setenv("LC_ALL", locale)
-		t.Setenv("LANG", locale)
-		if got := found("TITLE title tıtle", "title"); got != "|TITLE||title||tıtle|" {
-			t.Errorf("in %s: %s", locale, got)
+	for _, needle := range []string{"title", "TITLE", "tıtle", "TİTLE", "ti\u0307tle"} {
+		for _, locale := range []string{"C", "tr_TR.UTF-8"} {
+			t.Setenv("LC_ALL", locale)
+			if got := found("TITLE title tıtle TİTLE", needle); got != "|TITLE||title||tıtle||TİTLE|" {
+				t.Errorf("%q in %s: %s", needle, locale, got)
+			}
 		}
 	}
 }
@@ -176,6 +178,21 @@ func TestC12_ComposedOrNot(t *testing.T) {
 			t.Errorf("in %+q is found %+q", text, got)
 		}
 	}
+}
+
+func TestMatcherIsSharedByGoroutines(t *testing.T) {
+	text := strings.Repeat("Straße é error ſ ", 200)
+	m := NewMatcher("strasse é")
+	want := findByModel(text, "strasse é")
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			if got := slices.Collect(m.Find(text)); !slices.Equal(got, want) {
+				t.Errorf("%d matches, want %d", len(got), len(want))
+			}
+		})
+	}
+	group.Wait()
 }
 
 func TestMatcherStopsEarly(t *testing.T) {
