@@ -56,6 +56,9 @@ func (o *Overlay) Changes() []Change {
 	return out
 }
 
+// Cache returns the cache of the store below.
+func (o *Overlay) Cache() *Cache { return CacheOf(o.base) }
+
 // Apply makes the held writes on s, one by one, in order.
 func (o *Overlay) Apply(ctx context.Context, s KVStorage) error {
 	for _, c := range o.Changes() {

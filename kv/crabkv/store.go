@@ -19,6 +19,7 @@ type Store struct {
 	reader
 	db    *crabdb.DB
 	realm string
+	cache *kv.Cache
 }
 
 // Open opens the file at path, and creates it where the options do not forbid it.
@@ -33,7 +34,7 @@ func OpenRealm(path, realm string, opts crabdb.Options) (*Store, error) {
 	if err != nil {
 		return nil, translate(err)
 	}
-	return &Store{reader{dbSource{db}}, db, realm}, nil
+	return &Store{reader{dbSource{db}}, db, realm, new(kv.Cache)}, nil
 }
 
 // DB returns the engine, for what it alone can do: Check, Refresh and the like.
@@ -41,6 +42,9 @@ func (s *Store) DB() *crabdb.DB { return s.db }
 
 // Realm returns the realm of the keys.
 func (s *Store) Realm() string { return s.realm }
+
+// Cache returns what packages keep of the store in memory.
+func (s *Store) Cache() *kv.Cache { return s.cache }
 
 // Atomic tells whether a transaction is all or nothing over a crash.
 func (s *Store) Atomic() bool { return s.db.Sealed() }

@@ -19,6 +19,8 @@ func newTx(t *crabdb.Tx, s *Store) *tx { return &tx{reader{txSource{t}}, t, s} }
 
 func (t *tx) Realm() string { return t.store.realm }
 
+func (t *tx) Cache() *kv.Cache { return t.store.cache }
+
 func (t *tx) Atomic() bool { return t.store.Atomic() }
 
 func (t *tx) Put(ctx context.Context, col kv.Column, key, value []byte) error {

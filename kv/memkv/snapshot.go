@@ -22,6 +22,8 @@ func place(col kv.Column, key []byte) string {
 	return string(append(append(b, byte(col)), key...))
 }
 
+func (v *snapshot) Cache() *kv.Cache { return &v.store.cache }
+
 func (v *snapshot) Realm() string { return v.store.realm }
 
 func (v *snapshot) Get(ctx context.Context, col kv.Column, key []byte) ([]byte, error) {

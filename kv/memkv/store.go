@@ -36,6 +36,7 @@ type Store struct {
 	closed  chan struct{}            // closed by Close
 	once    sync.Once                // guards the closing of closed
 	current atomic.Pointer[snapshot] // replaced by the writer that has the turn
+	cache   kv.Cache
 }
 
 // New returns an empty store in the default realm.
@@ -60,6 +61,9 @@ func (s *Store) Close() error {
 
 // Realm returns the realm that the store was opened with.
 func (s *Store) Realm() string { return s.realm }
+
+// Cache returns what packages keep of the store.
+func (s *Store) Cache() *kv.Cache { return &s.cache }
 
 // Stats tells how many keys there are.
 func (s *Store) Stats(ctx context.Context) (kv.Stats, error) {

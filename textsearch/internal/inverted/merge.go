@@ -1,0 +1,647 @@
+package inverted
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/crabstore/crabstore/kv"
+)
+
+// A segment of level n has about directDocs * fanIn^n documents. As soon as fanIn of
+// one level are idle, they are merged to one.
+const (
+	fanIn = 8
+
+	// The work that merging takes is counted in postings. A posting that is written
+	// comes to pay for this many: it is merged at each of the levels above, and a
+	// document and a term cost too.
+	creditPerPosting = 16
+	// sliceWork is how much work is owed before some of it is done: some tens of
+	// microseconds.
+	sliceWork = 4096
+	docWork   = 8
+	termWork  = 4
+)
+
+// gone stands for the number of a document that a merge leaves out.
+const gone = 1<<32 - 1
+
+// merge is a merge under way.
+type merge struct {
+	Output writerState `json:"output"`
+	Inputs []uint64    `json:"inputs"`
+	Table  byte        `json:"table"`           // which is at hand: docTable, termTable, groupTable
+	After  []byte      `json:"after,omitempty"` // the last key of it that is done
+	Orders uint32      `json:"orders"`          // how many values of kind order there are
+}
+
+// level returns that of a segment.
+func level(docs uint32) int {
+	n := 0
+	for docs /= directDocs * fanIn; docs > 0; docs /= fanIn {
+		n++
+	}
+	return n
+}
+
+// mergeSome begins the merges that are due and does what is owed of the work.
+func (w *Writer) mergeSome(ctx context.Context) error {
+	if w.changed {
+		w.beginMerges()
+	}
+	l := w.list
+	if l == nil {
+		var err error
+		if l, err = w.shelf.list(ctx, &w.stats); err != nil {
+			return err
+		}
+	}
+	if len(l.Merges) == 0 {
+		w.stats.Credit = 0
+		return nil
+	}
+	if w.stats.Credit < sliceWork {
+		return nil
+	}
+	left, err := w.work(ctx, int(min(w.stats.Credit, 1<<40)))
+	w.stats.Credit = uint64(max(left, 0))
+	return err
+}
+
+// busy returns the segments that are being merged.
+func (l *list) busy() map[uint64]bool {
+	busy := map[uint64]bool{}
+	for _, m := range l.Merges {
+		for _, id := range m.Inputs {
+			busy[id] = true
+		}
+	}
+	return busy
+}
+
+// beginMerges begins the merges that are due: of each level that has too many, and
+// of one alone that is gone by more than a third. What is gone altogether is dropped.
+func (w *Writer) beginMerges() {
+	busy := w.list.busy()
+	levels := map[int][]uint64{}
+	var dropped []uint64
+	for _, s := range w.list.Segments {
+		switch {
+		case busy[s.ID]:
+		case s.live() == 0:
+			dropped = append(dropped, s.ID)
+		case s.Dead > s.Docs/3:
+			w.beginMerge([]uint64{s.ID})
+		default:
+			n := level(s.live())
+			levels[n] = append(levels[n], s.ID)
+		}
+	}
+	for _, id := range dropped {
+		w.drop(id)
+	}
+	for _, ids := range levels {
+		if len(ids) >= fanIn {
+			w.beginMerge(ids)
+		}
+	}
+}
+
+func (w *Writer) beginMerge(inputs []uint64) {
+	w.list.Merges = append(w.list.Merges, merge{Output: writerState{ID: newID()}, Inputs: inputs, Table: docTable})
+	w.changed = true
+}
+
+// drop takes a segment out of the list.
+func (w *Writer) drop(id uint64) {
+	w.list.Segments = slices.DeleteFunc(w.list.Segments, func(s Segment) bool { return s.ID == id })
+	w.list.Trash = append(w.list.Trash, id)
+	w.changed, w.segs = true, nil
+}
+
+// work does about so much work, on the smallest merges first, and returns what is
+// left of it.
+func (w *Writer) work(ctx context.Context, budget int) (int, error) {
+	if err := w.wantList(ctx); err != nil {
+		return budget, err
+	}
+	for len(w.list.Merges) > 0 && budget > 0 {
+		slices.SortStableFunc(w.list.Merges, func(a, b merge) int { return cmp.Compare(w.sizeOf(&a), w.sizeOf(&b)) })
+		m := w.list.Merges[0]
+		w.changed = true
+		run, err := w.resume(ctx, &m, budget)
+		if err != nil {
+			return 0, err
+		}
+		done, err := run.slice()
+		if err != nil {
+			return 0, err
+		}
+		budget = run.budget
+		if !done {
+			w.list.Merges[0] = m
+			continue
+		}
+		if err := run.finish(w); err != nil {
+			return 0, err
+		}
+		w.list.Merges = slices.Delete(w.list.Merges, 0, 1)
+		w.beginMerges()
+	}
+	return budget, nil
+}
+
+func (w *Writer) sizeOf(m *merge) (docs uint32) {
+	for _, id := range m.Inputs {
+		if s := w.list.find(id); s != nil {
+			docs += s.Docs
+		}
+	}
+	return docs
+}
+
+// merging is a merge at work.
+type merging struct {
+	*merge
+	ctx    context.Context
+	shelf  *shelf
+	group  bool
+	inputs []*segment
+	out    *segmentWriter
+	budget int
+}
+
+func (w *Writer) resume(ctx context.Context, m *merge, budget int) (*merging, error) {
+	r := &merging{merge: m, ctx: ctx, shelf: w.shelf, budget: budget, group: w.ix.Group != nil}
+	for _, id := range m.Inputs {
+		info := w.list.find(id)
+		if info == nil {
+			return nil, fmt.Errorf("%w: %q merges a segment that it does not have", ErrCorrupt, w.shelf.under("list"))
+		}
+		seg, err := w.shelf.open(ctx, *info)
+		if err != nil {
+			return nil, err
+		}
+		r.inputs = append(r.inputs, seg)
+	}
+	return r, nil
+}
+
+// slice works until the budget is used up, or the merge done.
+func (r *merging) slice() (done bool, err error) {
+	for r.budget > 0 {
+		r.out = newSegmentWriter(r.ctx, r.shelf, r.Output, r.Table)
+		var ended bool
+		switch r.Table {
+		case docTable:
+			ended, err = r.docs()
+		case termTable:
+			ended, err = r.terms()
+		default:
+			ended, err = r.groups()
+		}
+		if err != nil {
+			return false, err
+		}
+		if err := r.out.cut(); err != nil {
+			return false, err
+		}
+		r.Output = r.out.state
+		if !ended {
+			return false, nil
+		}
+		r.After, r.Output.Chunks, r.Output.Parts = nil, 0, 0
+		switch {
+		case r.Output.Docs == 0 || r.Table == groupTable || r.Table == termTable && !r.group:
+			return true, nil
+		case r.Table == docTable:
+			r.Table = termTable
+		default:
+			r.Table = groupTable
+		}
+	}
+	return false, nil
+}
+
+// cursors returns one for each input behind the last key that is done.
+func (r *merging) cursors() (*heads, error) {
+	h := &heads{}
+	for _, seg := range r.inputs {
+		c, err := seg.seek(r.ctx, r.Table, r.After)
+		if err != nil {
+			return nil, err
+		}
+		h.cursors = append(h.cursors, c)
+		h.valid = append(h.valid, false)
+		if h.valid[len(h.valid)-1], err = c.next(r.ctx); err != nil {
+			return nil, err
+		}
+		if h.valid[len(h.valid)-1] && r.After != nil && bytes.Equal(c.key, r.After) {
+			if err := h.step(r.ctx, len(h.cursors)-1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return h, nil
+}
+
+// heads are cursors of which the least key is wanted.
+type heads struct {
+	cursors []*cursor
+	valid   []bool
+	least   []int // those that have it
+}
+
+func (h *heads) step(ctx context.Context, i int) (err error) {
+	h.valid[i], err = h.cursors[i].next(ctx)
+	return err
+}
+
+// next sets least and returns the key, nil at the end.
+func (h *heads) next() []byte {
+	h.least = h.least[:0]
+	var key []byte
+	for i, c := range h.cursors {
+		if !h.valid[i] {
+			continue
+		}
+		order := -1
+		if key != nil {
+			order = bytes.Compare(c.key, key)
+		}
+		switch {
+		case order < 0:
+			key, h.least = c.key, append(h.least[:0], i)
+		case order == 0:
+			h.least = append(h.least, i)
+		}
+	}
+	return key
+}
+
+// docs merges documents. It stops where a window ends.
+func (r *merging) docs() (ended bool, err error) {
+	h, err := r.cursors()
+	if err != nil {
+		return false, err
+	}
+	runs := orderWriter{}
+	for {
+		key := h.next()
+		if key == nil {
+			ended = true
+			break
+		}
+		if r.budget <= 0 && r.out.state.Docs%Window == 0 && len(runs.data) > 0 {
+			break
+		}
+		r.After = append(r.After[:0], key...)
+		for _, i := range h.least {
+			if err := r.doc(h.cursors[i], i, &runs); err != nil {
+				return false, err
+			}
+			if err := h.step(r.ctx, i); err != nil {
+				return false, err
+			}
+		}
+	}
+	if data := runs.take(); len(data) > 0 {
+		err = r.shelf.put(r.ctx, r.Output.ID, order, r.Orders, data)
+		r.Orders++
+	}
+	return ended, err
+}
+
+func (r *merging) doc(c *cursor, input int, runs *orderWriter) error {
+	r.budget -= docWork
+	seg, number := r.inputs[input], c.number()
+	dead, err := seg.dead(r.ctx, number/Window)
+	if err != nil {
+		return err
+	}
+	if dead.has(number % Window) {
+		runs.add(input, true)
+		return nil
+	}
+	runs.add(input, false)
+	norms, err := seg.norms(r.ctx, number/Window)
+	if err != nil {
+		return err
+	}
+	length, err := seg.length(c.value)
+	if err != nil {
+		return err
+	}
+	if int(number%Window) >= len(norms.Lengths) {
+		return seg.shelf.corrupt(seg.ID, 'n', number/Window)
+	}
+	return r.out.addDoc(c.key, length, norms.Weight(number%Window))
+}
+
+// The order of a merge is, for each run of documents that come from one input and
+// stay, or go, a uvarint input<<1 | gone, and a uvarint with their number.
+type orderWriter struct {
+	data  []byte
+	run   uint64
+	count uint64
+}
+
+func (o *orderWriter) add(input int, goes bool) {
+	run := uint64(input) << 1
+	if goes {
+		run |= 1
+	}
+	if o.count > 0 && run != o.run {
+		o.end()
+	}
+	o.run = run
+	o.count++
+}
+
+func (o *orderWriter) end() {
+	o.data = binary.AppendUvarint(binary.AppendUvarint(o.data, o.run), o.count)
+	o.count = 0
+}
+
+func (o *orderWriter) take() []byte {
+	if o.count > 0 {
+		o.end()
+	}
+	return o.data
+}
+
+// mapping returns for each input the numbers that its documents have in the output.
+func (r *merging) mapping() ([][]uint32, error) {
+	at := kv.CacheKey{ID: r.Output.ID, Kind: 'M'}
+	if v, ok := r.shelf.cache.Get(at); ok {
+		return v.([][]uint32), nil
+	}
+	all := make([][]uint32, len(r.inputs))
+	size := 0
+	for i, seg := range r.inputs {
+		all[i] = make([]uint32, 0, seg.Docs)
+		size += 4 * int(seg.Docs)
+	}
+	next := uint32(0)
+	for part := range r.Orders {
+		data, err := r.shelf.get(r.ctx, r.Output.ID, order, part)
+		if err != nil {
+			return nil, err
+		}
+		for len(data) > 0 {
+			run, n := binary.Uvarint(data)
+			count, m := binary.Uvarint(data[max(n, 0):])
+			if n <= 0 || m <= 0 || run>>1 >= uint64(len(all)) || count > uint64(cap(all[run>>1])-len(all[run>>1])) {
+				return nil, r.shelf.corrupt(r.Output.ID, order, part)
+			}
+			data = data[n+m:]
+			to := &all[run>>1]
+			for range count {
+				if run&1 != 0 {
+					*to = append(*to, gone)
+					continue
+				}
+				*to = append(*to, next)
+				next++
+			}
+		}
+	}
+	for i, seg := range r.inputs {
+		if len(all[i]) != int(seg.Docs) {
+			return nil, r.shelf.corrupt(r.Output.ID, order, 0)
+		}
+	}
+	r.shelf.cache.Put(at, all, size)
+	return all, nil
+}
+
+// outputNorms returns the norms of the output.
+func (r *merging) outputNorms() ([]*Norms, error) {
+	at := kv.CacheKey{ID: r.Output.ID, Kind: 'N'}
+	if v, ok := r.shelf.cache.Get(at); ok {
+		return v.([]*Norms), nil
+	}
+	var all []*Norms
+	for window := range (r.Output.Docs + Window - 1) / Window {
+		n, err := cached(r.ctx, r.shelf, r.Output.ID, norms, window, readNorms)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	r.shelf.cache.Put(at, all, 8*len(all))
+	return all, nil
+}
+
+// terms merges postings, term by term.
+func (r *merging) terms() (ended bool, err error) {
+	h, err := r.cursors()
+	if err != nil {
+		return false, err
+	}
+	t := termMerger{merging: r}
+	if t.mapped, err = r.mapping(); err != nil {
+		return false, err
+	}
+	all, err := r.outputNorms()
+	if err != nil {
+		return false, err
+	}
+	r.out.lists.norm = func(n uint32) (byte, float64) {
+		w := all[n/Window]
+		return w.Lengths[n%Window], w.Weight(n % Window)
+	}
+	for r.budget > 0 {
+		key := h.next()
+		if key == nil {
+			return true, nil
+		}
+		r.After = append(r.After[:0], key...)
+		if err := t.term(h); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+type termMerger struct {
+	*merging
+	mapped  [][]uint32
+	buffers Buffers
+	runs    []int    // where the postings of each input end
+	both    []uint64 // number<<32 | frequency
+	spare   []uint64
+	split   [2][]uint32
+}
+
+// term merges the postings of the least term.
+func (t *termMerger) term(h *heads) error {
+	t.both, t.runs = t.both[:0], t.runs[:0]
+	for _, i := range h.least {
+		if err := t.gather(h.cursors[i], i); err != nil {
+			return err
+		}
+	}
+	t.budget -= len(t.both)
+	t.sort()
+	if len(t.both) > 0 {
+		numbers, frequencies := t.split[0][:0], t.split[1][:0]
+		for _, p := range t.both {
+			numbers, frequencies = append(numbers, uint32(p>>32)), append(frequencies, uint32(p))
+		}
+		t.split = [2][]uint32{numbers, frequencies}
+		if err := t.out.addTerm(t.After, numbers, frequencies); err != nil {
+			return err
+		}
+	}
+	for _, i := range h.least {
+		if err := h.step(t.ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gather appends the postings of one input.
+func (t *termMerger) gather(c *cursor, input int) error {
+	t.budget -= termWork
+	l, err := t.inputs[input].list(t.ctx, c.value)
+	if err != nil {
+		return c.corrupt()
+	}
+	mapped := t.mapped[input]
+	for i := range l.Blocks {
+		numbers, frequencies, err := l.Read(t.ctx, i, &t.buffers)
+		if err != nil {
+			return err
+		}
+		for j, n := range numbers {
+			if to := mapped[n]; to != gone {
+				t.both = append(t.both, uint64(to)<<32|uint64(frequencies[j]))
+			}
+		}
+	}
+	t.runs = append(t.runs, len(t.both))
+	return nil
+}
+
+// sort merges the runs in both, two and two.
+func (t *termMerger) sort() {
+	for len(t.runs) > 1 {
+		out, runs := t.spare[:0], t.runs[:0]
+		from := 0
+		for i := 0; i < len(t.runs); i += 2 {
+			mid := t.runs[i]
+			end := mid
+			if i+1 < len(t.runs) {
+				end = t.runs[i+1]
+			}
+			out = mergeSorted(out, t.both[from:mid], t.both[mid:end])
+			from = end
+			runs = append(runs, len(out))
+		}
+		t.both, t.spare, t.runs = out, t.both, runs
+	}
+}
+
+func mergeSorted(out, a, b []uint64) []uint64 {
+	if len(a) > 0 && len(b) > 0 && a[len(a)-1] < b[0] {
+		return append(append(out, a...), b...)
+	}
+	for len(a) > 0 && len(b) > 0 {
+		if a[0] < b[0] {
+			out, a = append(out, a[0]), a[1:]
+		} else {
+			out, b = append(out, b[0]), b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
+}
+
+// groups merges the groups, but for terms that are in no document any longer.
+func (r *merging) groups() (ended bool, err error) {
+	h, err := r.cursors()
+	if err != nil {
+		return false, err
+	}
+	out := &segment{Segment: Segment{ID: r.Output.ID, Docs: r.Output.Docs}, shelf: r.shelf}
+	if _, _, err := r.shelf.directory(r.ctx, r.Output.ID, termTable, &out.terms); err != nil {
+		return false, err
+	}
+	for r.budget > 0 {
+		key := h.next()
+		if key == nil {
+			return true, nil
+		}
+		r.After = append(r.After[:0], key...)
+		_, term, _ := bytes.Cut(r.After, []byte{0})
+		value, _, err := out.lookup(r.ctx, termTable, term)
+		if err != nil {
+			return false, err
+		}
+		if value != nil {
+			if err := r.out.tw.add(r.After, nil); err != nil {
+				return false, err
+			}
+		}
+		r.budget -= termWork * len(h.least)
+		for _, i := range h.least {
+			if err := h.step(r.ctx, i); err != nil {
+				return false, err
+			}
+		}
+	}
+	return false, nil
+}
+
+// finish puts the output in place of the inputs. What went from these since their
+// documents were merged goes from it too.
+func (r *merging) finish(w *Writer) error {
+	mapped, err := r.mapping()
+	if err != nil {
+		return err
+	}
+	info := Segment{ID: r.Output.ID, Docs: r.Output.Docs}
+	late := map[uint32]*bitmap{}
+	for i, seg := range r.inputs {
+		for window := range (seg.Docs + Window - 1) / Window {
+			dead, err := seg.dead(r.ctx, window)
+			if err != nil {
+				return err
+			}
+			if dead == nil {
+				continue
+			}
+			for n := range min(Window, seg.Docs-window*Window) {
+				if to := mapped[i][window*Window+n]; dead.has(n) && to != gone {
+					b := late[to/Window]
+					if b == nil {
+						b = &bitmap{}
+						late[to/Window] = b
+					}
+					b.set(to % Window)
+					info.Dead++
+				}
+			}
+		}
+		w.drop(seg.ID)
+	}
+	for window, b := range late {
+		if err := r.shelf.put(r.ctx, info.ID, deadBits, window, b.append(nil)); err != nil {
+			return err
+		}
+		info.Tip = newID()
+	}
+	for part := range r.Orders {
+		w.later = append(w.later, bytes.Clone(r.shelf.chunkKey(info.ID, order, part)))
+	}
+	if info.Docs == 0 {
+		w.list.Trash = append(w.list.Trash, info.ID)
+		return nil
+	}
+	return w.addSegment(r.ctx, info)
+}
