@@ -4,41 +4,40 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"math"
 
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/textsearch/internal/analysis"
+	"github.com/crabstore/crabstore/textsearch/internal/inverted"
 )
 
 // The weights that a document may have.
 const (
-	MinWeight = 1e-6
-	MaxWeight = 1e6
+	MinWeight = 1e-3
+	MaxWeight = 1e3
 )
 
 func validWeight(w float64) bool { return w >= MinWeight && w <= MaxWeight }
 
 // Batch indexes and drops many documents of one index within one transaction. It
-// reads and writes the statistics once, and writes postings in the order of their
-// keys. It is not safe for concurrent use, and lives no longer than its
-// transaction.
+// reads and writes the statistics once, and makes one segment of many documents.
+// It is not safe for concurrent use, and lives no longer than its transaction.
 //
 // What it holds back is written by Flush: until then a search in the same
 // transaction does not see it, and a transaction whose batch was not flushed must
 // not commit.
 type Batch struct {
-	tx       kv.KVStorage
-	settings Settings
-	layout   layout
-	analyzer *analysis.Analyzer
-	stats    stats
+	targets []target
+	maxKey  int
+	doc     inverted.Document
+	counts  map[string]int // of the document at hand, where a term is in doc.Terms
+}
 
-	pending pending
-	gone    map[string]bool // terms that some document has no longer
-	key     []byte
-	value   []byte
-	changed bool
+// target is a generation of the index: the one that serves, and another while it is
+// rebuilt.
+type target struct {
+	*inverted.Writer
+	analyzer *analysis.Analyzer
 }
 
 // NewBatch begins a batch on an index. tx is the transaction of a kv.Update.
@@ -51,198 +50,173 @@ func NewBatch(ctx context.Context, tx kv.KVStorage, ix string) (*Batch, error) {
 }
 
 func newBatch(ctx context.Context, tx kv.KVStorage, ix string, set Settings) (*Batch, error) {
-	l := newLayout(tx, ix)
-	st, err := loadStats(ctx, tx, &l, set.Language)
+	w, err := at(tx, ix).NewWriter(ctx, tx, set.Language)
 	if err != nil {
 		return nil, err
 	}
-	a, err := newAnalyzer(st.Language)
-	if err != nil {
+	b := emptyBatch(tx, ix)
+	if err := b.write(w, tx, ix); err != nil {
 		return nil, err
 	}
-	return &Batch{
-		tx: tx, settings: set, layout: l, analyzer: a, stats: st,
-		pending: newPending(), gone: map[string]bool{},
-	}, nil
+	return b, b.writeBuilder(ctx, tx, ix)
+}
+
+func emptyBatch(tx kv.KVStorage, ix string) *Batch {
+	return &Batch{maxKey: at(tx, ix).MaxKey(), counts: map[string]int{}}
+}
+
+// write adds a writer to what the batch writes.
+func (b *Batch) write(w *inverted.Writer, tx kv.KVStorage, ix string) error {
+	x, a, err := inLanguage(tx, ix, w.Stats().Config)
+	if err != nil {
+		return err
+	}
+	w.GroupBy(x.Group)
+	b.targets = append(b.targets, target{w, a})
+	return nil
+}
+
+// writeBuilder adds the writer of a generation that is being built, if one is.
+func (b *Batch) writeBuilder(ctx context.Context, tx kv.KVStorage, ix string) error {
+	w, err := at(tx, ix).Builder(ctx, tx)
+	if w == nil || err != nil {
+		return err
+	}
+	return b.write(w, tx, ix)
+}
+
+// checkKey returns ErrKey unless a document can be called key.
+func (b *Batch) checkKey(key string) error {
+	if key == "" {
+		return fmt.Errorf("%w: it is empty", ErrKey)
+	}
+	if n := len(kv.AppendPart(nil, key)); n > b.maxKey {
+		return fmt.Errorf("%w: %d bytes escaped, this index has room for %d: %.40q…", ErrKey, n, b.maxKey, key)
+	}
+	return nil
 }
 
 // Put indexes text under key, in place of what was there, as the function Put
 // does.
 func (b *Batch) Put(ctx context.Context, key, text string, weight float64) error {
-	if err := b.layout.checkKey(key); err != nil {
+	if err := b.checkKey(key); err != nil {
 		return err
 	}
 	if !validWeight(weight) {
 		return fmt.Errorf("%w: %v of %.40q is not in %v to %v", ErrWeight, weight, key, MinWeight, MaxWeight)
 	}
-	old, err := b.load(ctx, key)
-	if err != nil {
-		return err
-	}
-	d := b.pending.record(b.analyzer.Tokens(text), weight)
-	if old != nil {
-		b.stats.remove(old)
-		if err := b.removePostings(ctx, key, old); err != nil {
+	language := ""
+	for _, t := range b.targets {
+		if l := t.Stats().Config; l != language {
+			language = l
+			b.analyze(t.analyzer, text)
+			b.doc.Key, b.doc.Weight = key, weight
+		}
+		if err := t.Put(ctx, &b.doc); err != nil {
 			return err
 		}
 	}
-	return b.write(ctx, key, d)
+	return nil
+}
+
+// analyze sets the terms of the document at hand, and its length.
+func (b *Batch) analyze(a *analysis.Analyzer, text string) {
+	tokens := a.Tokens(text)
+	clear(b.counts)
+	b.doc.Terms = b.doc.Terms[:0]
+	for _, t := range tokens {
+		i, known := b.counts[t.Term]
+		if !known {
+			b.counts[t.Term] = len(b.doc.Terms)
+			b.doc.Terms = append(b.doc.Terms, inverted.Term{Text: t.Term, Frequency: 1})
+			continue
+		}
+		if b.doc.Terms[i].Frequency < math.MaxUint32 {
+			b.doc.Terms[i].Frequency++
+		}
+	}
+	b.doc.Length = uint64(analysis.Length(tokens))
 }
 
 // Drop removes the document under key and tells whether there was one.
 func (b *Batch) Drop(ctx context.Context, key string) (existed bool, err error) {
-	if b.layout.checkKey(key) != nil {
+	if b.checkKey(key) != nil {
 		return false, nil // no document can be called that
 	}
-	old, err := b.load(ctx, key)
-	if old == nil || err != nil {
-		return false, err
+	for _, t := range b.targets {
+		was, err := t.Drop(ctx, key)
+		if err != nil {
+			return false, err
+		}
+		existed = existed || was
 	}
-	b.pending.begin() // a document without terms
-	if err := b.removePostings(ctx, key, old); err != nil {
-		return false, err
+	return existed, nil
+}
+
+// DropPrefix removes the documents whose keys begin with keyPrefix and returns how
+// many there were.
+func (b *Batch) DropPrefix(ctx context.Context, keyPrefix string) (n int, err error) {
+	for _, t := range b.targets {
+		was, err := t.DropPrefix(ctx, keyPrefix)
+		if err != nil {
+			return 0, err
+		}
+		n = max(n, was)
 	}
-	b.stats.remove(old)
-	b.changed = true
-	b.key = b.layout.appendDoc(b.key[:0], key)
-	return b.tx.Delete(ctx, kv.Text, b.key)
+	return n, nil
 }
 
 // Flush writes what the batch holds back. It can go on being used.
 func (b *Batch) Flush(ctx context.Context) error {
-	if !b.changed {
-		return nil
-	}
-	if err := b.writePending(ctx); err != nil {
-		return err
-	}
-	if err := b.dropStems(ctx); err != nil {
-		return err
-	}
-	b.changed = false
-	return b.stats.store(ctx, b.tx, &b.layout)
-}
-
-// load returns the record of a document, nil when there is none. Postings of it
-// that are held back are written first, so that all of them can be deleted. Of a
-// damaged record nothing is known: an empty one is returned, so that it can be put
-// again or dropped, and what its postings leave behind is for Repair.
-func (b *Batch) load(ctx context.Context, key string) (*record, error) {
-	if b.pending.holds(key) {
-		if err := b.writePending(ctx); err != nil {
-			return nil, err
+	for _, t := range b.targets {
+		if err := t.Flush(ctx); err != nil {
+			return err
 		}
 	}
-	b.key = b.layout.appendDoc(b.key[:0], key)
-	data, err := b.tx.Get(ctx, kv.Text, b.key)
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil, nil
-	}
+	return nil
+}
+
+// Rebuild is the making anew of an index beside the one that serves. Begin it, put
+// all documents with batches of it, and Finish it. Meanwhile the index is searched
+// as it was, and whatever changes it by other batches changes both. It may be given
+// up at any time; another BeginRebuild begins afresh.
+type Rebuild struct{ ix string }
+
+// BeginRebuild begins a rebuild, in the language that the store's settings say. The
+// index that serves may be damaged, of an older version, or none.
+func BeginRebuild(ctx context.Context, s kv.KVStorage, ix string) (*Rebuild, error) {
+	set, err := SettingsOf(s)
 	if err != nil {
 		return nil, err
 	}
-	d, err := readRecord(data)
+	err = kv.Update(ctx, s, func(tx kv.KVStorage) error { return at(tx, ix).Begin(ctx, tx, set.Language) })
 	if err != nil {
-		return &record{}, nil
+		return nil, err
 	}
-	return d, nil
+	return &Rebuild{ix}, nil
 }
 
-// removePostings deletes the postings of old but for those that the document at
-// hand has too, which are written anew.
-func (b *Batch) removePostings(ctx context.Context, key string, old *record) error {
-	for _, t := range old.terms {
-		if b.pending.has(t.term) {
-			continue
-		}
-		b.gone[t.term] = true
-		if _, err := b.tx.Delete(ctx, kv.Text, b.postingKey(t.term, key)); err != nil {
-			return err
-		}
+// Batch begins a batch that puts documents into the index that is being built alone.
+// The texts are read in its transaction, so that no newer one is overwritten.
+func (r *Rebuild) Batch(ctx context.Context, tx kv.KVStorage) (*Batch, error) {
+	b := emptyBatch(tx, r.ix)
+	if err := b.writeBuilder(ctx, tx, r.ix); err != nil {
+		return nil, err
 	}
-	return nil
+	if len(b.targets) == 0 {
+		return nil, fmt.Errorf("%w: another rebuild of %q has ended this one", kv.ErrConflict, r.ix)
+	}
+	return b, nil
 }
 
-func (b *Batch) postingKey(term, key string) []byte {
-	b.key = kv.AppendPart(b.layout.appendList(b.key[:0], term), key)
-	return b.key
-}
-
-// write writes the record of a document, so that its postings are listed before
-// they are written, and holds those back.
-func (b *Batch) write(ctx context.Context, key string, d *record) error {
-	b.stats.add(d)
-	b.changed = true
-	b.key, b.value = b.layout.appendDoc(b.key[:0], key), d.append(b.value[:0])
-	if err := b.tx.Put(ctx, kv.Text, b.key, b.value); err != nil {
+// Finish puts the index that was built in place of the old one, and deletes that.
+func (r *Rebuild) Finish(ctx context.Context, s kv.KVStorage) error {
+	err := kv.Update(ctx, s, func(tx kv.KVStorage) error { return at(tx, r.ix).Finish(ctx, tx) })
+	if errors.Is(err, kv.ErrConflict) {
+		return fmt.Errorf("%w: another rebuild of %q has ended this one", err, r.ix)
+	}
+	if err != nil {
 		return err
 	}
-	b.pending.hold(key, d)
-	if b.pending.full() {
-		return b.writePending(ctx)
-	}
-	return nil
-}
-
-// writePending writes the postings held back, term by term, and before those of a
-// term that it is in use.
-func (b *Batch) writePending(ctx context.Context) error {
-	last := -1
-	for _, p := range b.pending.sorted() {
-		term, d := b.pending.terms[p.term].text, &b.pending.docs[p.doc]
-		if p.term != last {
-			last = p.term
-			if err := b.writeStem(ctx, term); err != nil {
-				return err
-			}
-		}
-		b.value = posting{p.frequency, d.length, d.weight}.append(b.value[:0])
-		if err := b.tx.Put(ctx, kv.Text, b.postingKey(term, d.key), b.value); err != nil {
-			return err
-		}
-	}
-	b.pending.release()
-	return nil
-}
-
-// writeStem writes that a term is in use, where it has another stem than itself.
-func (b *Batch) writeStem(ctx context.Context, term string) error {
-	stem := b.analyzer.Stem(term)
-	if stem == term {
-		return nil
-	}
-	b.key = b.layout.appendStem(b.key[:0], stem, term)
-	return b.tx.Put(ctx, kv.Text, b.key, nil)
-}
-
-// dropStems deletes what writeStem wrote of terms that no document has any longer.
-func (b *Batch) dropStems(ctx context.Context) error {
-	for _, term := range slices.Sorted(maps.Keys(b.gone)) {
-		stem := b.analyzer.Stem(term)
-		if stem == term {
-			continue
-		}
-		used, err := b.inUse(ctx, term)
-		if err != nil {
-			return err
-		}
-		if used {
-			continue
-		}
-		b.key = b.layout.appendStem(b.key[:0], stem, term)
-		if _, err := b.tx.Delete(ctx, kv.Text, b.key); err != nil {
-			return err
-		}
-	}
-	clear(b.gone)
-	return nil
-}
-
-// inUse tells whether any document has the term.
-func (b *Batch) inUse(ctx context.Context, term string) (bool, error) {
-	b.key = b.layout.appendList(b.key[:0], term)
-	for _, err := range b.tx.ScanKeys(ctx, kv.Text, b.key) {
-		return err == nil, err
-	}
-	return false, nil
+	return inSteps(ctx, s, func(tx kv.KVStorage) (int, error) { return at(tx, r.ix).Sweep(ctx, tx, cleared) })
 }

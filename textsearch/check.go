@@ -1,26 +1,32 @@
 package textsearch
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/textsearch/internal/analysis"
+	"github.com/crabstore/crabstore/textsearch/internal/inverted"
 )
+
+// Document is what an index has to hold under a key.
+type Document struct {
+	Key, Text string
+	Weight    float64
+}
 
 // Report is what Check found.
 type Report struct {
-	Documents int // stored
-	Length    int // of them together, in words
-	Postings  int // stored
+	Documents uint64
+	Length    uint64 // of them together, in words
+	Postings  uint64 // stored
+	Stray     int    // values that nothing leads to: they take room, and Sweep deletes them
 	Faults    []string
 }
 
-// maxFaults bounds Report.Faults: an index with so many is made anew, not read.
 const maxFaults = 100
 
 func (r *Report) fault(format string, args ...any) {
@@ -29,166 +35,89 @@ func (r *Report) fault(format string, args ...any) {
 	}
 }
 
-// Check compares the documents, the postings, the stems and the statistics of an
-// index with each other and reports every disagreement, up to a hundred. It
-// changes nothing. An error is returned for a store that cannot be read, not for
-// faults.
-func Check(ctx context.Context, s kv.KVStorage, ix string) (*Report, error) {
+// Check compares the parts of an index with each other and, unless docs is nil, with
+// the documents that it has to hold, each exactly as it would be indexed now. It
+// reports every disagreement, up to a hundred, and changes nothing. It keeps a
+// fingerprint of each document in memory, not its words. An error is returned for a
+// store or documents that cannot be read, not for faults.
+func Check(ctx context.Context, s kv.KVStorage, ix string, docs iter.Seq2[Document, error]) (*Report, error) {
+	set, err := SettingsOf(s)
+	if err != nil {
+		return nil, err
+	}
 	r := &Report{}
-	err := kv.View(ctx, s, func(tx kv.KVStorage) error {
-		c, err := newChecker(ctx, tx, ix, r)
+	err = kv.View(ctx, s, func(tx kv.KVStorage) error {
+		st, ok, err := at(tx, ix).Load(ctx, tx)
+		if err != nil || !ok {
+			st.Config = set.Language // Check tells of the error
+		}
+		x, a, err := inLanguage(tx, ix, st.Config)
+		if err != nil {
+			r.fault("%v", err)
+			return nil
+		}
+		c := &checker{printer: inverted.NewPrinter(), analyzer: a, stored: map[string]print{}, report: r}
+		found, err := x.Check(ctx, tx, c.printer, func(d inverted.Checked) {
+			c.stored[d.Key] = print{d.Print, d.Length, d.Weight}
+		})
 		if err != nil {
 			return err
 		}
-		return c.run()
+		*r = Report{found.Documents, found.Length, found.Postings, found.Stray, found.Faults}
+		return c.compare(docs)
 	})
 	return r, err
 }
 
+// Sweep deletes the values of an index that nothing leads to, as a crash leaves them
+// on a store whose updates are not atomic.
+func Sweep(ctx context.Context, s kv.KVStorage, ix string) error {
+	return inSteps(ctx, s, func(tx kv.KVStorage) (int, error) { return at(tx, ix).Sweep(ctx, tx, cleared) })
+}
+
 type checker struct {
-	ctx      context.Context
-	tx       kv.KVStorage
-	layout   layout
+	printer  *inverted.Printer
 	analyzer *analysis.Analyzer
-	stats    stats
+	stored   map[string]print
 	report   *Report
-
-	present int             // postings that a document lists
-	terms   map[string]bool // that documents list
 }
 
-func newChecker(ctx context.Context, tx kv.KVStorage, ix string, r *Report) (*checker, error) {
-	l := newLayout(tx, ix)
-	st, err := loadStats(ctx, tx, &l, analysis.English)
-	if err != nil {
-		return nil, err
-	}
-	a, err := newAnalyzer(st.Language)
-	if err != nil {
-		return nil, err
-	}
-	return &checker{ctx: ctx, tx: tx, layout: l, analyzer: a, stats: st, report: r, terms: map[string]bool{}}, nil
+// print is what a document is like.
+type print struct {
+	terms  uint64
+	length uint64
+	weight float64
 }
 
-func (c *checker) run() error {
-	for _, step := range []func() error{c.documents, c.postings, c.stems} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	if n := uint64(c.report.Documents); c.stats.Documents != n {
-		c.report.fault("statistics: %d documents, there are %d", c.stats.Documents, n)
-	}
-	if n := uint64(c.report.Length); c.stats.Length != n {
-		c.report.fault("statistics: length %d, it is %d", c.stats.Length, n)
-	}
-	return nil
-}
-
-// documents checks that what the documents list is there.
-func (c *checker) documents() error {
-	for e, err := range c.tx.Scan(c.ctx, kv.Text, c.layout.doc) {
-		if err != nil {
-			return err
-		}
-		key, err := part(e.Key, c.layout.doc)
-		if err != nil {
-			c.report.fault("%v", err)
-			continue
-		}
-		c.report.Documents++
-		d, err := readRecord(e.Value)
-		if err != nil {
-			c.report.fault("document %q: %v", key, err)
-			continue
-		}
-		c.report.Length += int(d.length)
-		if err := c.document(key, d); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *checker) document(key string, d *record) error {
-	for _, t := range d.terms {
-		c.terms[t.term] = true
-		storeKey := kv.AppendPart(c.layout.appendList(nil, t.term), key)
-		got, err := c.tx.Get(c.ctx, kv.Text, storeKey)
-		switch {
-		case errors.Is(err, kv.ErrNotFound):
-			c.report.fault("document %q: no posting of %q", key, t.term)
-			continue
-		case err != nil:
-			return err
-		case !bytes.Equal(got, d.posting(t).append(nil)):
-			c.report.fault("document %q: another posting of %q", key, t.term)
-		}
-		c.present++
-	}
-	return nil
-}
-
-// postings checks that there are no other postings than those listed.
-func (c *checker) postings() error {
-	for _, err := range c.tx.ScanKeys(c.ctx, kv.Text, c.layout.term) {
-		if err != nil {
-			return err
-		}
-		c.report.Postings++
-	}
-	if c.report.Postings == c.present {
+// compare compares what is stored with what has to be.
+func (c *checker) compare(docs iter.Seq2[Document, error]) error {
+	if docs == nil {
 		return nil
 	}
-	for storeKey, err := range c.tx.ScanKeys(c.ctx, kv.Text, c.layout.term) {
+	var b Batch
+	b.counts = map[string]int{}
+	for d, err := range docs {
 		if err != nil {
 			return err
 		}
-		if err := c.posting(storeKey); err != nil {
-			return err
+		b.analyze(c.analyzer, d.Text)
+		want := print{length: b.doc.Length, weight: d.Weight}
+		for _, t := range b.doc.Terms {
+			want.terms += c.printer.Of([]byte(t.Text), t.Frequency)
 		}
-	}
-	return nil
-}
-
-// posting reports a posting that its document does not list.
-func (c *checker) posting(storeKey []byte) error {
-	term, key, err := c.layout.cutPosting(storeKey)
-	if err != nil {
-		c.report.fault("%v", err)
-		return nil
-	}
-	data, err := c.tx.Get(c.ctx, kv.Text, append(bytes.Clone(c.layout.doc), key...))
-	if err != nil && !errors.Is(err, kv.ErrNotFound) {
-		return err
-	}
-	lists := func(t termCount) bool { return bytes.Equal(kv.AppendPart(nil, t.term), term) }
-	if d, err := readRecord(data); err != nil || !slices.ContainsFunc(d.terms, lists) {
-		c.report.fault("posting of %q: no document %q lists it", term, key)
-	}
-	return nil
-}
-
-// stems checks that the terms in use, and no others, are listed by their stems.
-func (c *checker) stems() error {
-	missing := map[string]bool{}
-	for term := range c.terms {
-		if stem := c.analyzer.Stem(term); stem != term {
-			missing[string(c.layout.appendStem(nil, stem, term))] = true
-		}
-	}
-	for key, err := range c.tx.ScanKeys(c.ctx, kv.Text, c.layout.stem) {
+		got, ok := c.stored[d.Key]
 		switch {
-		case err != nil:
-			return err
-		case missing[string(key)]:
-			delete(missing, string(key))
-		default:
-			c.report.fault("stem %q: no document has that term", key[len(c.layout.stem):])
+		case !ok:
+			c.report.fault("document %q is missing", d.Key)
+		case got.weight != want.weight:
+			c.report.fault("document %q has the weight %v, not %v", d.Key, got.weight, want.weight)
+		case got != want:
+			c.report.fault("document %q is indexed with other words", d.Key)
 		}
+		delete(c.stored, d.Key)
 	}
-	for _, key := range slices.Sorted(maps.Keys(missing)) {
-		c.report.fault("stem %q is not listed", key[len(c.layout.stem):])
+	for _, key := range slices.Sorted(maps.Keys(c.stored)) {
+		c.report.fault("document %q is indexed, and there is none", key)
 	}
 	return nil
 }

@@ -2,145 +2,205 @@ package textsearch_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/kv/memkv"
 	"github.com/crabstore/crabstore/textsearch"
 )
 
-// Each way in which an index can be damaged is found, and mended by Repair where
-// its documents are whole.
-func TestCheckAndRepair(t *testing.T) {
-	all := docs{"a": "apples deployed", "b": "apples deploying twice twice"}
-	key := func(s kv.KVStorage, parts ...string) []byte {
-		return kv.Key(s, append([]string{"idx", "text", ix}, parts...)...)
-	}
-	remove := func(parts ...string) func(kv.KVStorage) error {
-		return func(s kv.KVStorage) error { _, err := s.Delete(ctx, kv.Text, key(s, parts...)); return err }
-	}
-	add := func(value string, parts ...string) func(kv.KVStorage) error {
-		return func(s kv.KVStorage) error { return s.Put(ctx, kv.Text, key(s, parts...), []byte(value)) }
-	}
-	for _, test := range []struct {
-		name   string
-		damage func(kv.KVStorage) error
-		fault  string
-	}{
-		{"a posting is gone", remove("term", "apples", "a"), `no posting of "apples"`},
-		{"a posting is another", add("\x09\x02\xbf\xe0\x03", "term", "apples", "a"), `another posting of "apples"`},
-		{"a posting too many", add("\x01\x02\xbf\xe0\x03", "term", "pears", "a"), `posting of "pears": no document "a" lists it`},
-		{"a posting of no document", add("\x01\x02\xbf\xe0\x03", "term", "apples", "c"), `posting of "apples": no document "c" lists it`},
-		{"a posting in place of another", func(s kv.KVStorage) error {
-			return errors.Join(remove("term", "apples", "a")(s), add("\x01\x02\xbf\xe0\x03", "term", "pears", "a")(s))
-		}, `posting of "pears": no document "a" lists it`},
-		{"a stem is gone", remove("stem", "deploy", "deployed"), `stem "deploy/deployed" is not listed`},
-		{"a stem too many", add("", "stem", "deploy", "deploys"), `stem "deploy/deploys": no document has that term`},
-		{"the statistics are gone", remove("stats"), "statistics: 0 documents, there are 2"},
-		{"other statistics", func(s kv.KVStorage) error {
-			return kv.Store(ctx, s, kv.Text, key(s, "stats"), map[string]any{"documents": 2, "length": 5, "language": "english"})
-		}, "statistics: length 5, it is 6"},
-		{"a key that is no posting's", add("", "term", "apples"), "key"},
-	} {
-		s := indexed(t, all)
-		if err := test.damage(s); err != nil {
-			t.Fatal(err)
+// everyPart returns documents, and a store with an index of them that has a segment
+// with long and short lists, documents that are gone, and a log.
+func everyPart(tb testing.TB) (docs, kv.KVStorage) {
+	tb.Helper()
+	all, s := docs{}, memkv.New()
+	err := kv.Update(ctx, s, func(tx kv.KVStorage) error {
+		b, err := textsearch.NewBatch(ctx, tx, ix)
+		for i := range 300 {
+			if err == nil {
+				key := fmt.Sprintf("k%03d", i)
+				all[key] = fmt.Sprintf("deployed common w%d %s", i%50, strings.Repeat("often ", i%7))
+				err = b.Put(ctx, key, all[key], 1)
+			}
 		}
-		r, err := textsearch.Check(ctx, s, ix)
 		if err != nil {
-			t.Fatalf("%s: %v", test.name, err)
+			return err
 		}
-		if !strings.Contains(strings.Join(r.Faults, "\n"), test.fault) {
-			t.Errorf("%s: faults %q, want %q", test.name, r.Faults, test.fault)
+		return b.Flush(ctx)
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, key := range []string{"k007", "k123"} {
+		drop(tb, s, key)
+		delete(all, key)
+	}
+	for key, text := range (docs{"k050": "deploying again", "new": "common words", "newer": "often deployed"}) {
+		put(tb, s, key, text)
+		all[key] = text
+	}
+	return all, s
+}
+
+var damageQueries = []string{"deploy", "common", "w7", "w*", "often", "often common", "again new", `"often" w3`}
+
+// answers is what some queries find; "" when one of them fails.
+func answers(tb testing.TB, s kv.KVStorage) string {
+	tb.Helper()
+	var b strings.Builder
+	for _, q := range damageQueries {
+		r, err := textsearch.Search(ctx, s, ix, textsearch.Query{Text: q, Limit: -1})
+		if errors.Is(err, kv.ErrCorrupt) || errors.Is(err, textsearch.ErrVersion) {
+			return ""
 		}
-		if err := textsearch.Repair(ctx, s, ix); err != nil {
-			t.Fatalf("%s: %v", test.name, err)
+		if err != nil {
+			tb.Fatalf("%s: %v", q, err)
 		}
-		wantFresh(t, s, all)
+		fmt.Fprintln(&b, q, r)
+	}
+	return b.String()
+}
+
+// copyOf returns a store with the text column of another, and nothing in its cache.
+func copyOf(tb testing.TB, s kv.KVStorage) kv.KVStorage {
+	tb.Helper()
+	c := memkv.New()
+	for e, err := range s.Scan(ctx, kv.Text, nil) {
+		if err == nil {
+			err = c.Put(ctx, kv.Text, e.Key, e.Value)
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return c
+}
+
+// Whatever is damaged, a search fails or is right or Check tells, nothing panics,
+// and a rebuild makes all well again.
+func TestDamage(t *testing.T) {
+	all, whole := everyPart(t)
+	wantFresh(t, whole, all)
+	right := answers(t, whole)
+	for e, err := range whole.Scan(ctx, kv.Text, nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		damaged := [][]byte{nil, {}, append(append([]byte{}, e.Value...), 0), e.Value[:len(e.Value)/2]}
+		step := max(1, len(e.Value)/40)
+		for i := 0; i < len(e.Value); i += step {
+			for _, flip := range []byte{1, 0x80, 0xff} {
+				v := append([]byte{}, e.Value...)
+				v[i] ^= flip
+				damaged = append(damaged, v)
+			}
+		}
+		for i, value := range damaged {
+			s := copyOf(t, whole)
+			if value == nil {
+				_, err = s.Delete(ctx, kv.Text, e.Key)
+			} else {
+				err = s.Put(ctx, kv.Text, e.Key, value)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := answers(t, s)
+			r, err := textsearch.Check(ctx, s, ix, all.seq())
+			if err != nil {
+				t.Fatalf("%q, damage %d: check: %v", e.Key, i, err)
+			}
+			if got != "" && got != right && len(r.Faults) == 0 {
+				t.Errorf("%q, damage %d: other answers, and no fault\n%s\n%s", e.Key, i, got, right)
+			}
+			if i < 2 {
+				rebuild(t, s, all)
+				wantFresh(t, s, all)
+			}
+		}
 	}
 }
 
-// Without statistics, as a crash can leave an index where updates are not atomic,
-// scores are still above zero and finite.
-func TestSearchWithoutStatistics(t *testing.T) {
-	s := indexed(t, docs{"a": "apples", "b": "apples pears"})
-	if _, err := s.Delete(ctx, kv.Text, kv.Key(s, "idx", "text", ix, "stats")); err != nil {
-		t.Fatal(err)
-	}
-	wantKeys(t, s, "apples", "a", "b")
-}
-
-// A key that no posting has is an error too, not a panic.
-func TestCorruptKeys(t *testing.T) {
-	s := indexed(t, docs{"a": "apples"})
-	if err := s.Put(ctx, kv.Text, kv.Key(s, "idx", "text", ix, "term", "app"), []byte("\x01\x01\xbf\xe0\x03")); err != nil {
-		t.Fatal(err)
-	}
-	wantKeys(t, s, "apples", "a")
-	if _, err := textsearch.Search(ctx, s, ix, textsearch.Query{Text: "app*"}); !errors.Is(err, textsearch.ErrCorrupt) {
-		t.Errorf("app*: %v", err)
-	}
-}
-
-func TestCheckCounts(t *testing.T) {
-	s := indexed(t, docs{"a": "apples deployed", "b": "apples twice twice"})
-	r, err := textsearch.Check(ctx, s, ix)
-	if err != nil || r.Documents != 2 || r.Length != 5 || r.Postings != 4 || len(r.Faults) > 0 {
-		t.Errorf("%+v, %v", r, err)
-	}
-}
-
-// A damaged posting is an error that says where, never a panic or a list that is
-// too short, and so is a damaged document to Repair.
-func TestCorruptRecords(t *testing.T) {
-	for _, value := range []string{
-		"",
-		"\x01",
-		"\x01\x01\xbf\xe0\x03\x00",           // a posting, and a byte more
-		"\x01\xbf\xe0\x03\x01\x06apples",     // a document that ends early
-		"\x01\xbf\xe0\x03\x01\x7fapples\x01", // a term longer than the document
-		"\x01\x01\x00",                       // weight 0
-		"\x01\xbf\xe0\x03\xff\xff\xff\x7f",   // very many terms
-		"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+// Check compares with content.
+func TestCheckComparesWithContent(t *testing.T) {
+	for fault, change := range map[string]func(d docs){
+		"":               func(docs) {},
+		`"new" is missi`: func(d docs) { d["new"] = "x" },
+		`"a" is indexed, and there is none`: func(d docs) { delete(d, "a") },
+		`"a" is indexed with other words`:   func(d docs) { d["a"] = "apples deploys" },
 	} {
-		s := indexed(t, docs{"a": "apples"})
-		doc, posting := kv.Key(s, "idx", "text", ix, "doc", "a"), kv.Key(s, "idx", "text", ix, "term", "apples", "a")
-		if err := s.Put(ctx, kv.Text, posting, []byte(value)); err != nil {
-			t.Fatal(err)
+		all := docs{"a": "apples deployed", "b": "apples twice twice"}
+		s := indexed(t, all)
+		change(all)
+		r, err := textsearch.Check(ctx, s, ix, all.seq())
+		if err != nil || r.Documents != 2 || r.Length != 5 || r.Postings != 4 {
+			t.Errorf("%+v, %v", r, err)
 		}
-		if _, err := textsearch.Search(ctx, s, ix, textsearch.Query{Text: "apples"}); !errors.Is(err, textsearch.ErrCorrupt) || !strings.Contains(err.Error(), "term/apples/a") {
-			t.Errorf("posting %q: %v", value, err)
+		if got := strings.Join(r.Faults, "; "); fault == "" && got != "" || !strings.Contains(got, fault) {
+			t.Errorf("faults %q, want %q", got, fault)
 		}
-		if err := s.Put(ctx, kv.Text, doc, []byte(value)); err != nil {
-			t.Fatal(err)
-		}
-		r, err := textsearch.Check(ctx, s, ix)
-		if err != nil || len(r.Faults) == 0 {
-			t.Errorf("document %q: %+v, %v", value, r, err)
-		}
-		if err := textsearch.Repair(ctx, s, ix); !errors.Is(err, kv.ErrCorrupt) || !strings.Contains(err.Error(), `"a"`) {
-			t.Errorf("repair with document %q: %v", value, err)
-		}
-		wantMended(t, s, value)
 	}
 }
 
-// wantMended checks that a damaged document can be put again and dropped, and that
-// Repair then makes the index whole.
-func wantMended(t *testing.T, s kv.KVStorage, value string) {
-	t.Helper()
-	put(t, s, "b", "other")
-	put(t, s, "a", "pears")
-	if err := textsearch.Repair(ctx, s, ix); err != nil {
-		t.Errorf("put over %q: %v", value, err)
-	}
-	wantFresh(t, s, docs{"a": "pears", "b": "other"})
-	if err := s.Put(ctx, kv.Text, kv.Key(s, "idx", "text", ix, "doc", "a"), []byte(value)); err != nil {
+// While an index is rebuilt, it is searched as it was, and what changes it changes
+// both.
+func TestRebuildOnline(t *testing.T) {
+	all := docs{"a": "apples", "b": "bananas", "c": "cherries"}
+	s := indexed(t, all)
+	r, err := textsearch.BeginRebuild(ctx, s, ix)
+	if err != nil {
 		t.Fatal(err)
 	}
-	drop(t, s, "a")
-	if err := textsearch.Repair(ctx, s, ix); err != nil {
-		t.Errorf("drop of %q: %v", value, err)
+	build := func(key string) {
+		t.Helper()
+		err := kv.Update(ctx, s, func(tx kv.KVStorage) error {
+			b, err := r.Batch(ctx, tx)
+			if err == nil {
+				err = b.Put(ctx, key, all[key], 1)
+			}
+			if err != nil {
+				return err
+			}
+			return b.Flush(ctx)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	wantFresh(t, s, docs{"b": "other"})
+	build("a")
+	all["a"], all["d"] = "apples changed", "dates"
+	put(t, s, "a", all["a"])
+	put(t, s, "d", all["d"])
+	drop(t, s, "c")
+	delete(all, "c")
+	wantKeys(t, s, "apples", "a")
+	wantKeys(t, s, "bananas", "b")
+	wantKeys(t, s, "cherries")
+	build("b")
+	build("d")
+	if err := r.Finish(ctx, s); err != nil {
+		t.Fatal(err)
+	}
+	wantFresh(t, s, all)
+	if err := r.Finish(ctx, s); !errors.Is(err, kv.ErrConflict) {
+		t.Errorf("finishing twice: %v", err)
+	}
+	if _, err := r.Batch(ctx, s); !errors.Is(err, kv.ErrConflict) {
+		t.Errorf("a batch of a rebuild that is finished: %v", err)
+	}
+}
+
+// A rebuild that was given up costs nothing but room, until another is finished.
+func TestRebuildGivenUp(t *testing.T) {
+	all := docs{"a": "apples", "b": "bananas"}
+	s := indexed(t, all)
+	if _, err := textsearch.BeginRebuild(ctx, s, ix); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, "c", "cherries")
+	all["c"] = "cherries"
+	rebuild(t, s, all)
+	wantFresh(t, s, all)
 }

@@ -2,14 +2,13 @@ package textsearch
 
 import (
 	"errors"
-	"fmt"
 
-	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/textsearch/internal/inverted"
 )
 
 var (
-	// ErrKey is returned for a document key that is empty or so long that, with an
-	// index's name, it leaves no room for a term in a key of the store. Nothing was
+	// ErrKey is returned for a document key that is empty or too long for a
+	// key of the store, with the name of its index. Nothing was
 	// written.
 	ErrKey = errors.New("textsearch: bad document key")
 
@@ -22,7 +21,10 @@ var (
 	ErrSettings = errors.New("textsearch: bad settings")
 
 	// ErrCorrupt is returned when stored bytes are none that this package writes. It
-	// is a kv.ErrCorrupt. Repair makes an index anew from its documents; one that is
-	// damaged itself has first to be put again, or dropped.
-	ErrCorrupt = fmt.Errorf("textsearch: index: %w", kv.ErrCorrupt)
+	// is a kv.ErrCorrupt. A Rebuild makes an index anew from content.
+	ErrCorrupt = inverted.ErrCorrupt
+
+	// ErrVersion is returned for an index that another version of this package wrote.
+	// A Rebuild makes it anew from content.
+	ErrVersion = inverted.ErrVersion
 )

@@ -2,8 +2,11 @@ package textsearch
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/textsearch/internal/analysis"
+	"github.com/crabstore/crabstore/textsearch/internal/inverted"
 )
 
 // Put indexes text under key in the index ix, in place of what was there. The
@@ -28,22 +31,8 @@ func Drop(ctx context.Context, s kv.KVStorage, ix, key string) (existed bool, er
 // many there were. The empty prefix is the whole index.
 func DropPrefix(ctx context.Context, s kv.KVStorage, ix, keyPrefix string) (n int, err error) {
 	err = update(ctx, s, ix, func(b *Batch) error {
-		n = 0
-		prefix := b.layout.appendDoc(nil, keyPrefix)
-		for storeKey, err := range b.tx.ScanKeys(ctx, kv.Text, prefix) {
-			if err != nil {
-				return err
-			}
-			key, err := part(storeKey, b.layout.doc)
-			if err != nil {
-				return err
-			}
-			if _, err := b.Drop(ctx, key); err != nil {
-				return err
-			}
-			n++
-		}
-		return nil
+		n, err = b.DropPrefix(ctx, keyPrefix)
+		return err
 	})
 	return n, err
 }
@@ -64,4 +53,47 @@ func update(ctx context.Context, s kv.KVStorage, ix string, fn func(*Batch) erro
 		}
 		return b.Flush(ctx)
 	})
+}
+
+// Optimize makes an index as small and as fast as it can be: one segment, without
+// anything of documents that were dropped, which until then is in the store. It
+// takes many transactions, between which others go on.
+func Optimize(ctx context.Context, s kv.KVStorage, ix string) error {
+	return at(s, ix).Optimize(ctx, s)
+}
+
+// cleared is how many keys one transaction of Clear and Sweep deletes.
+const cleared = 10_000
+
+// Clear deletes all that an index has, whatever state it is in.
+func Clear(ctx context.Context, s kv.KVStorage, ix string) error {
+	return inSteps(ctx, s, func(tx kv.KVStorage) (int, error) { return at(tx, ix).Clear(ctx, tx, cleared) })
+}
+
+// inSteps runs step in transactions of their own until it did less than it may.
+func inSteps(ctx context.Context, s kv.KVStorage, step func(tx kv.KVStorage) (int, error)) error {
+	for {
+		n := 0
+		err := kv.Update(ctx, s, func(tx kv.KVStorage) (err error) {
+			n, err = step(tx)
+			return err
+		})
+		if err != nil || n < cleared {
+			return err
+		}
+	}
+}
+
+// at is where the index lies.
+func at(s kv.KVStorage, ix string) *inverted.Index { return inverted.At(s, kv.Text, "text", ix) }
+
+// inLanguage returns the index with the groups of a language, and its analyzer.
+func inLanguage(s kv.KVStorage, ix, language string) (*inverted.Index, *analysis.Analyzer, error) {
+	a, err := analysis.New(language)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	x := at(s, ix)
+	x.Group = a.Stem
+	return x, a, nil
 }

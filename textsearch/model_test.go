@@ -66,6 +66,9 @@ func (m *model) scores(query []string) map[string]float64 {
 			scores[key] += count * s
 		}
 	}
+	if m.relaxed(query) {
+		return scores
+	}
 	for _, q := range query {
 		if !strings.HasPrefix(q, `"`) {
 			continue
@@ -80,30 +83,63 @@ func (m *model) scores(query []string) map[string]float64 {
 	return scores
 }
 
+// relaxed tells whether no document has all that is between quotation marks, and
+// there are other words.
+func (m *model) relaxed(query []string) bool {
+	quoted := map[string]bool{}
+	for _, q := range query {
+		if strings.HasPrefix(q, `"`) {
+			quoted[strings.Trim(q, `"`)] = true
+		}
+	}
+	others := slices.ContainsFunc(query, func(q string) bool { return !quoted[strings.Trim(q, `"`)] })
+	left := map[string]int{}
+	for q := range quoted {
+		for key := range m.scoreWord(q) {
+			left[key]++
+		}
+	}
+	for _, n := range left {
+		if n == len(quoted) {
+			return false
+		}
+	}
+	return others
+}
+
 func (m *model) scoreWord(q string) map[string]float64 {
 	prefix, isPrefix := strings.CutSuffix(q, "*")
 	frequency, exact, length := map[string]float64{}, map[string]float64{}, map[string]float64{}
-	total := 0.0
+	most := map[string]float64{} // by document, of one form
+	total, forms := 0.0, 0
 	for key, text := range m.texts {
+		counts := map[string]float64{}
 		for _, word := range strings.Fields(text) {
 			length[key]++
 			total++
 			if isPrefix && strings.HasPrefix(word, prefix) || !isPrefix && verbOf(word) == verbOf(q) {
 				frequency[key]++
+				counts[word]++
 			}
 			if word == prefix {
 				exact[key]++
 			}
 		}
+		forms += len(counts)
+		for _, n := range counts {
+			most[key] = max(most[key], n)
+		}
 	}
-	n, df := float64(len(m.texts)), float64(len(frequency))
+	// Each form has its own documents: one that has two counts twice.
+	n, df := float64(len(m.texts)), math.Min(float64(forms), float64(len(m.texts)))
 	idf := math.Log(1 + (n-df+0.5)/(df+0.5))
 	scores := map[string]float64{}
 	for key, f := range frequency {
 		norm := m.k1 * (1 - m.b + m.b*length[key]*n/total)
-		s := f * (m.k1 + 1) / (f + norm)
-		if e := exact[key]; e > 0 {
-			s += 0.2 * e * (m.k1 + 1) / (e + norm)
+		saturation := func(f float64) float64 { return f * (m.k1 + 1) / (f + norm) }
+		s := saturation(f) + 0.2*saturation(exact[key])
+		if isPrefix { // the best of the terms that begin so
+			s = max(saturation(most[key]), 1.2*saturation(exact[key]))
 		}
 		scores[key] = m.weights[key] * idf * s
 	}
@@ -206,7 +242,7 @@ func (m *model) compare(t *testing.T, s kv.KVStorage, query []string) {
 	text := strings.Join(query, " ")
 	want := m.scores(query)
 	all := search(t, s, textsearch.Query{Text: text, Limit: -1})
-	if len(all.Hits) != len(want) || all.Total != len(want) || all.Partial {
+	if len(all.Hits) != len(want) || all.Total != len(want) && len(want) > 0 || all.Partial {
 		t.Errorf("%s finds %d of %d, want %d", text, len(all.Hits), all.Total, len(want))
 	}
 	var ofOne []string
@@ -233,14 +269,11 @@ func (m *model) compare(t *testing.T, s kv.KVStorage, query []string) {
 
 func (m *model) wantFresh(t *testing.T, s kv.KVStorage) {
 	t.Helper()
-	fresh := memkv.New()
-	for key, text := range m.texts {
-		if err := textsearch.Put(ctx, fresh, ix, key, text, m.weights[key]); err != nil {
-			t.Fatal(err)
+	wantSound(t, s, func(yield func(textsearch.Document, error) bool) {
+		for key, text := range m.texts {
+			if !yield(textsearch.Document{Key: key, Text: text, Weight: m.weights[key]}, nil) {
+				return
+			}
 		}
-	}
-	if got, want := dump(t, s), dump(t, fresh); got != want {
-		t.Errorf("the index holds\n%s\na fresh one\n%s", got, want)
-	}
-	wantSound(t, s)
+	})
 }

@@ -33,6 +33,9 @@ type Query struct {
 	// Limit is the most hits that are wanted. 0 means DefaultLimit; below zero, all.
 	Limit int
 
+	// Count asks how many documents match, which means looking at all of them.
+	Count bool
+
 	// After continues behind a hit of an earlier search with the same text. Where
 	// that is now is found by its key, since every document that comes or goes moves
 	// all scores; when it is no hit any longer, by its rank.

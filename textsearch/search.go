@@ -1,12 +1,11 @@
 package textsearch
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 
 	"github.com/crabstore/crabstore/kv"
-	"github.com/crabstore/crabstore/textsearch/internal/analysis"
+	"github.com/crabstore/crabstore/textsearch/internal/inverted"
 )
 
 // Hit is a document that a search found.
@@ -30,11 +29,20 @@ type Cursor struct {
 
 // Result is what a search found.
 type Result struct {
-	Hits  []Hit // best first; equal ones by key
-	Total int   // how many documents match, whatever the limit
+	Hits []Hit // best first; equal ones by key
+
+	// Total is how many documents match, whatever the limit; -1 when it is not known,
+	// because the search did not look at those that cannot be among the best.
+	// Query.Count makes it look.
+	Total int
+
 	// Partial tells that the query went beyond MaxWords or MaxExpansions, so that
 	// more may match.
 	Partial bool
+
+	// Relaxed tells that no document has all the words that stand between quotation
+	// marks, so that they were taken for alternatives like the others.
+	Relaxed bool
 }
 
 // Search returns the best documents of an index for a query. An index that holds
@@ -45,18 +53,8 @@ func Search(ctx context.Context, s kv.KVStorage, ix string, q Query) (Result, er
 		return Result{}, err
 	}
 	var result Result
-	err = kv.View(ctx, s, func(tx kv.KVStorage) error {
-		l := newLayout(tx, ix)
-		st, err := loadStats(ctx, tx, &l, set.Language)
-		if err != nil {
-			return err
-		}
-		a, err := newAnalyzer(st.Language)
-		if err != nil {
-			return err
-		}
-		sr := searcher{ctx: ctx, tx: tx, layout: l, analyzer: a, scorer: newScorer(set, st)}
-		result, err = sr.run(q)
+	err = kv.View(ctx, s, func(tx kv.KVStorage) (err error) {
+		result, err = search(ctx, tx, ix, q, set)
 		return err
 	})
 	if err != nil {
@@ -65,160 +63,231 @@ func Search(ctx context.Context, s kv.KVStorage, ix string, q Query) (Result, er
 	return result, nil
 }
 
+func search(ctx context.Context, tx kv.KVStorage, ix string, q Query, set Settings) (Result, error) {
+	st, ok, err := at(tx, ix).Load(ctx, tx)
+	if err != nil || !ok {
+		return Result{}, err
+	}
+	x, a, err := inLanguage(tx, ix, st.Config)
+	if err != nil {
+		return Result{}, err
+	}
+	clauses, cut := parse(a, q.Text)
+	if len(clauses) == 0 || st.Documents == 0 {
+		return Result{}, nil
+	}
+	snap, err := x.OpenAt(ctx, tx, st)
+	if err != nil {
+		return Result{}, err
+	}
+	defer snap.Close()
+	sr := &searcher{ctx: ctx, query: q, clauses: clauses, scorer: newScorer(set, st), stem: a.Stem, partial: cut}
+	if err := sr.gather(snap.Sources); err != nil {
+		return Result{}, err
+	}
+	return sr.run()
+}
+
 // searcher carries out one search.
 type searcher struct {
-	ctx      context.Context
-	tx       kv.KVStorage
-	layout   layout
-	analyzer *analysis.Analyzer
-	scorer   scorer
-	partial  bool
+	ctx     context.Context
+	query   Query
+	clauses []clause
+	scorer  *scorer
+	stem    func(string) string
+	parts   []part
+	partial bool
+	relaxed bool
 }
 
-func (sr *searcher) run(q Query) (Result, error) {
-	clauses, cut := parse(sr.analyzer, q.Text)
-	sr.partial = cut
-	lists := make([][]match, len(clauses))
-	for i, c := range clauses {
-		list, err := sr.clause(c)
-		if err != nil {
+// part is what a search has of one source.
+type part struct {
+	source inverted.Source
+	lists  [][]lookupLists // by clause and lookup
+	admitted
+}
+
+// admitted is which documents of a source a query admits.
+type admitted struct {
+	from, to uint32
+	admit    func(uint32) bool // nil admits all of these
+}
+
+func (sr *searcher) run() (Result, error) {
+	if err := sr.relax(); err != nil {
+		return Result{}, err
+	}
+	for i := range sr.parts {
+		p := &sr.parts[i]
+		var err error
+		if p.from, p.to, p.admit, err = p.source.Under(sr.ctx, sr.query.KeyPrefix); err != nil {
 			return Result{}, err
 		}
-		lists[i] = list
 	}
-	matches := union(lists)
-	for i, c := range clauses {
-		if c.required {
-			matches = intersection(matches, lists[i])
+	limit := sr.query.Limit
+	if limit == 0 {
+		limit = DefaultLimit
+	}
+	if sr.query.After != nil {
+		return sr.after(sr.query.After, limit)
+	}
+	t := newTop(limit, sr.query.Count)
+	if err := sr.evaluate(t); err != nil {
+		return Result{}, err
+	}
+	return sr.result(t, 0)
+}
+
+// relax takes quoted words for alternatives when no document of the index has all
+// of them, and there are others.
+func (sr *searcher) relax() error {
+	required, others := false, false
+	for _, c := range sr.clauses {
+		required, others = required || c.required, others || !c.required
+	}
+	if !required || !others {
+		return nil
+	}
+	for i := range sr.parts {
+		p := &sr.parts[i]
+		p.admitted = admitted{to: p.source.Size()}
+	}
+	t := newTop(1, false)
+	if err := sr.evaluate(t); err != nil || t.found() {
+		return err
+	}
+	for i := range sr.clauses {
+		sr.clauses[i].required = false
+	}
+	sr.relaxed = true
+	return nil
+}
+
+// after returns the hits behind a cursor.
+func (sr *searcher) after(cursor *Cursor, limit int) (Result, error) {
+	at, ok, err := sr.locate(cursor.Key)
+	if err != nil {
+		return Result{}, err
+	}
+	if !ok { // it is no hit any longer
+		before := max(cursor.Rank-1, 0)
+		t := newTop(-1, true)
+		if limit >= 0 {
+			t = newTop(before+limit, true)
 		}
-	}
-	matches = withPrefix(matches, kv.AppendPart(nil, q.KeyPrefix))
-	result := Result{Total: len(matches), Partial: sr.partial}
-	hits, before := page(matches, q)
-	for i, m := range hits {
-		key, err := part(m.key, nil)
-		if err != nil {
+		if err := sr.evaluate(t); err != nil {
 			return Result{}, err
 		}
-		result.Hits = append(result.Hits, Hit{key, m.score, before + i + 1, matched(clauses, lists, m.key)})
+		return sr.result(t, min(before, t.total))
 	}
-	return result, nil
+	t := newTop(limit, true)
+	t.behind = &at
+	if err := sr.evaluate(t); err != nil {
+		return Result{}, err
+	}
+	return sr.result(t, 0)
 }
 
-// clause returns the documents that match a word, scored.
-func (sr *searcher) clause(c clause) ([]match, error) {
-	lists := make([][]match, 0, len(c.lookups))
-	for _, look := range c.lookups {
-		list, err := sr.lookup(look)
+// locate returns the match of a key, if it is one that the query admits.
+func (sr *searcher) locate(key string) (m match, ok bool, err error) {
+	for i := range sr.parts {
+		p := sr.parts[i]
+		n, ok, err := p.source.Number(sr.ctx, key)
 		if err != nil {
-			return nil, err
+			return match{}, false, err
 		}
-		lists = append(lists, sr.scorer.score(list, look.weight*c.count))
-	}
-	return union(lists), nil
-}
-
-// lookup returns the documents that a lookup finds.
-func (sr *searcher) lookup(look lookup) ([]occurrence, error) {
-	switch look.how {
-	case inflected:
-		return sr.family(look.term)
-	case prefixed:
-		return sr.expand(look.term, MaxExpansions)
-	case character:
-		return sr.expand(look.term, 0)
-	}
-	return sr.list(look.term, true)
-}
-
-// list returns the documents that have a term. exact tells whether that is the
-// very form that was asked for.
-func (sr *searcher) list(term string, exact bool) ([]occurrence, error) {
-	prefix := sr.layout.appendList(nil, term)
-	var list []occurrence
-	for e, err := range sr.tx.Scan(sr.ctx, kv.Text, prefix) {
-		if err != nil {
-			return nil, err
-		}
-		found, err := newOccurrence(e.Key[len(prefix):], e.Value, exact)
-		if err != nil {
-			return nil, fmt.Errorf("%w at %q", err, e.Key)
-		}
-		list = append(list, found)
-	}
-	return list, nil
-}
-
-// family returns the documents that have a term or one of the same stem.
-func (sr *searcher) family(term string) ([]occurrence, error) {
-	stem := sr.analyzer.Stem(term)
-	terms := []string{stem}
-	prefix := sr.layout.appendFamily(nil, stem)
-	for key, err := range sr.tx.ScanKeys(sr.ctx, kv.Text, prefix) {
-		if err != nil {
-			return nil, err
-		}
-		member, err := part(key, prefix)
-		if err != nil {
-			return nil, err
-		}
-		terms = append(terms, member)
-	}
-	lists := make([][]occurrence, 0, len(terms))
-	for _, member := range terms {
-		// A stem may be a word of another family: that of dimensional is dimension,
-		// and that of dimension is dimens.
-		if member == stem && sr.analyzer.Stem(member) != stem {
+		if !ok || n < p.from || n >= p.to || p.admit != nil && !p.admit(n) {
 			continue
 		}
-		list, err := sr.list(member, member == term)
-		if err != nil {
-			return nil, err
+		p.admitted = admitted{from: n, to: n + 1}
+		t := newTop(-1, true)
+		if err := t.enter(sr.ctx, p.source); err != nil {
+			return match{}, false, err
 		}
-		lists = append(lists, list)
+		e := newEvaluator(sr, &p, i, t)
+		defer e.release()
+		if err := e.run(); err != nil || !t.found() {
+			return match{}, false, err
+		}
+		m = t.matches[0]
+		m.key = key
+		return m, true, nil
 	}
-	return union(lists), nil
+	return match{}, false, nil
 }
 
-// expand returns the documents that have a term that begins with prefix, with at
-// most limit different terms; 0 is no limit.
-func (sr *searcher) expand(prefix string, limit int) ([]occurrence, error) {
-	var lists [][]occurrence
-	var last []byte // term of the last list
-	start := sr.layout.appendBeginning(nil, prefix)
-	itself := start[len(sr.layout.term):]
-	for e, err := range sr.tx.Scan(sr.ctx, kv.Text, start) {
-		if err != nil {
-			return nil, err
+// evaluate offers t what matches.
+func (sr *searcher) evaluate(t *top) error {
+	for i := range sr.parts {
+		if err := sr.evaluatePart(i, t); err != nil {
+			return err
 		}
-		term, key, err := sr.layout.cutPosting(e.Key)
-		if err != nil {
-			return nil, err
+	}
+	return sr.sort(t)
+}
+
+func (sr *searcher) evaluatePart(i int, t *top) error {
+	p := &sr.parts[i]
+	if p.from >= p.to {
+		return nil
+	}
+	if err := t.enter(sr.ctx, p.source); err != nil {
+		return err
+	}
+	e := newEvaluator(sr, p, i, t)
+	defer e.release()
+	return e.run()
+}
+
+// sort puts the best matches of all sources in order, with their keys.
+func (sr *searcher) sort(t *top) error {
+	t.leave()
+	t.cutTies()
+	for i := range t.matches {
+		m := &t.matches[i]
+		var err error
+		if m.key, err = sr.parts[m.part].source.Key(sr.ctx, m.number); err != nil {
+			return err
 		}
-		if len(lists) == 0 || !bytes.Equal(term, last) {
-			if limit > 0 && len(lists) == limit {
-				sr.partial = true
+	}
+	t.order()
+	return nil
+}
+
+// result returns what t has but for the first skip.
+func (sr *searcher) result(t *top, skip int) (Result, error) {
+	r := Result{Total: -1, Partial: sr.partial, Relaxed: sr.relaxed}
+	if t.counts() {
+		r.Total = t.total
+	}
+	for i, m := range t.matches[min(skip, len(t.matches)):] {
+		words, err := sr.matched(m)
+		if err != nil {
+			return Result{}, err
+		}
+		score := float64(m.score) / sr.scorer.scale
+		r.Hits = append(r.Hits, Hit{m.key, score, t.before + skip + i + 1, words})
+	}
+	return r, nil
+}
+
+// matched returns the words of the query that a match has.
+func (sr *searcher) matched(m match) ([]string, error) {
+	var words []string
+	for i, c := range sr.clauses {
+		has := len(sr.clauses) == 1
+		for _, l := range sr.parts[m.part].lists[i] {
+			if has {
 				break
 			}
-			last, lists = term, append(lists, nil)
+			var err error
+			if has, err = l.has(sr.ctx, m.number); err != nil {
+				return nil, err
+			}
 		}
-		found, err := newOccurrence(key, e.Value, bytes.Equal(term, itself))
-		if err != nil {
-			return nil, fmt.Errorf("%w at %q", err, e.Key)
-		}
-		list := &lists[len(lists)-1]
-		*list = append(*list, found)
-	}
-	return union(lists), nil
-}
-
-// matched returns the words of the clauses whose lists have a document.
-func matched(clauses []clause, lists [][]match, key []byte) []string {
-	var words []string
-	for i, c := range clauses {
-		if _, ok := find(lists[i], key); ok {
+		if has {
 			words = append(words, c.word)
 		}
 	}
-	return words
+	return words, nil
 }

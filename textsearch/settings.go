@@ -12,7 +12,7 @@ import (
 // value of each means its default.
 type Settings struct {
 	// K1 says how much more a word counts that occurs more often. 0 means
-	// DefaultK1; below zero, that it does not matter how often.
+	// DefaultK1; below zero, that it does not matter how often. At most MaxK1.
 	K1 float64
 	// B says how much longer documents are held to say the same in more words, at
 	// most 1. 0 means DefaultB; below zero, that length does not matter.
@@ -21,15 +21,20 @@ type Settings struct {
 	// case: "english", which is the default, "german", …; "none" has neither.
 	//
 	// An index keeps the language in which it was begun, so that it always finds
-	// what it holds. Another one takes effect by Repair.
+	// what it holds. Another one takes effect by a Rebuild.
 	Language string
 }
 
-// The defaults, which are Robertson's and Lucene's.
+// The defaults. Lucene's are 1.2 and 0.75. With these, and a length that counts words
+// and not numbers, mean average precision is higher on both test collections that
+// the project measures (README, Quality), on a plateau from 1.35 to 2 and 0.4 to 0.75.
 const (
-	DefaultK1 = 1.2
-	DefaultB  = 0.75
+	DefaultK1 = 1.5
+	DefaultB  = 0.5
 )
+
+// MaxK1 is the most that Settings.K1 may be. Nothing changes much above ten.
+const MaxK1 = 20
 
 // Tuned is a store that has settings of its own for text search. A wrapper that
 // sets them hands them on to its transactions, as kv.InRealm does the realm, for
@@ -48,12 +53,15 @@ func SettingsOf(s kv.KVStorage) (Settings, error) {
 }
 
 func (set Settings) resolve() (Settings, error) {
-	if math.IsNaN(set.K1) || math.IsInf(set.K1, 0) || math.IsNaN(set.B) || set.B > 1 {
+	if math.IsNaN(set.K1) || math.IsInf(set.K1, 0) || set.K1 > MaxK1 || math.IsNaN(set.B) || set.B > 1 {
 		return set, fmt.Errorf("%w: K1 %v, B %v", ErrSettings, set.K1, set.B)
 	}
 	set.K1, set.B = orDefault(set.K1, DefaultK1), orDefault(set.B, DefaultB)
 	if set.Language == "" {
 		set.Language = analysis.English
+	}
+	if _, err := newAnalyzer(set.Language); err != nil {
+		return set, err
 	}
 	return set, nil
 }

@@ -42,6 +42,8 @@ package analysis
 
 import (
 	"fmt"
+	"strings"
+	"unicode"
 
 	"golang.org/x/text/cases"
 )
@@ -104,15 +106,29 @@ func (a *Analyzer) Tokens(text string) []Token {
 }
 
 // Length returns how many words a reader counts in tokens: compounds count once,
-// and each character of a script without spaces counts.
+// and each character of a script without spaces counts. What has no letter, as
+// numbers, dates and versions, does not: a table or a list of references says no
+// more about its subject in more lines, and must not make a text a long one.
 func Length(tokens []Token) int {
 	n := 0
 	for _, t := range tokens {
-		if t.Kind != Part {
+		if t.Kind != Part && hasLetter(t.Term) {
 			n++
 		}
 	}
 	return n
+}
+
+func hasLetter(term string) bool {
+	for i := range len(term) {
+		switch classes[term[i]] {
+		case lower:
+			return true
+		case wideByte:
+			return strings.ContainsFunc(term[i:], unicode.IsLetter)
+		}
+	}
+	return false
 }
 
 // IsStop tells whether a term is a stopword of the language.

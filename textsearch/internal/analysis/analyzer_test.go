@@ -210,6 +210,7 @@ func TestCompoundLimits(t *testing.T) {
 func TestLength(t *testing.T) {
 	for text, want := range map[string]int{
 		"": 0, "one two": 2, "src/kv/key.go": 1, "refresh_token_rotation getUserById": 2, "部署方案": 4, "部": 1,
+		"100\t5\t1": 0, "1958, 8:28 and 2026-11-30": 1, "v1.2.3 E0382 3D": 3, "1.2.3 ½ ٣": 0, "80é ６４": 1,
 	} {
 		if got := Length(analyzer(t, "").Tokens(text)); got != want {
 			t.Errorf("Length(%q) = %d, want %d", text, got, want)

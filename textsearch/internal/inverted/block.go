@@ -150,18 +150,18 @@ func decodeBlock(data []byte, before int64, numbers, frequencies []uint32) bool 
 }
 
 func decodeNumbers(data []byte, mode byte, before int64, numbers []uint32) (rest []byte, ok bool) {
-	next := uint32(before + 1)
+	next := uint64(before + 1)
 	switch {
 	case mode <= 32:
 		if rest, ok = unpack(data, int(mode), numbers); !ok {
 			return nil, false
 		}
 		for i, gap := range numbers {
-			next += gap
-			numbers[i] = next
+			next += uint64(gap)
+			numbers[i] = uint32(next)
 			next++
 		}
-		return rest, true
+		return rest, next <= 1<<32
 	case mode == modeVarint:
 		for i := range numbers {
 			gap, n := binary.Uvarint(data)
@@ -169,20 +169,20 @@ func decodeNumbers(data []byte, mode byte, before int64, numbers []uint32) (rest
 				return nil, false
 			}
 			data = data[n:]
-			next += uint32(gap)
-			numbers[i] = next
+			next += gap
+			numbers[i] = uint32(next)
 			next++
 		}
-		return data, true
+		return data, next <= 1<<32
 	case mode == modeBitmap:
 		return decodeBitmap(data, next, numbers)
 	}
 	return nil, false
 }
 
-func decodeBitmap(data []byte, base uint32, numbers []uint32) (rest []byte, ok bool) {
+func decodeBitmap(data []byte, base uint64, numbers []uint32) (rest []byte, ok bool) {
 	size, n := binary.Uvarint(data)
-	if n <= 0 || size > uint64(len(data)-n) {
+	if n <= 0 || size > uint64(len(data)-n) || base+8*size > 1<<32 {
 		return nil, false
 	}
 	bitmap, rest := data[n:n+int(size)], data[n+int(size):]
@@ -193,7 +193,7 @@ func decodeBitmap(data []byte, base uint32, numbers []uint32) (rest []byte, ok b
 			if found == len(numbers) {
 				return nil, false
 			}
-			numbers[found] = base + uint32(at*8+bits.TrailingZeros64(word))
+			numbers[found] = uint32(base) + uint32(at*8+bits.TrailingZeros64(word))
 			found++
 		}
 	}

@@ -171,10 +171,11 @@ func (m model) compare(t *testing.T, s kv.KVStorage, x *Index, rng *rand.Rand) {
 			t.Fatalf("%q is %+v, want %+v", key, got[key], want)
 		}
 	}
-	snap, ok, err := x.Open(ctx, s)
+	st, ok, err := x.Load(ctx, s)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
+	snap := must(x.OpenAt(ctx, s, st))
 	defer snap.Close()
 	if snap.Stats.Documents != uint64(len(m)) || snap.Stats.Length != m.length() {
 		t.Errorf("statistics: %+v, want %d, %d", snap.Stats, len(m), m.length())

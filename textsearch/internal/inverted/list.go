@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/crabstore/crabstore/kv"
 )
@@ -75,6 +76,26 @@ func (l *List) Read(ctx context.Context, i int, buffers *Buffers) (numbers, freq
 		return nil, nil, l.source.corrupt(l.source.ID, postings, b.chunk)
 	}
 	return numbers, frequencies, nil
+}
+
+// InMemory returns all of a list that is in memory.
+func (l *List) InMemory() (numbers, frequencies []uint32, ok bool) {
+	return l.numbers, l.frequencies, l.numbers != nil
+}
+
+// Has tells whether a document is in the list.
+func (l *List) Has(ctx context.Context, number uint32) (bool, error) {
+	i := sort.Search(len(l.Blocks), func(i int) bool { return l.Blocks[i].Last >= number })
+	if i == len(l.Blocks) || l.Blocks[i].First > number {
+		return false, nil
+	}
+	var buffers Buffers
+	numbers, _, err := l.Read(ctx, i, &buffers)
+	if err != nil {
+		return false, err
+	}
+	_, has := slices.BinarySearch(numbers, number)
+	return has, nil
 }
 
 // Buffers are what a block is read into.

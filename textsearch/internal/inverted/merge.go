@@ -336,9 +336,6 @@ func (r *merging) doc(c *cursor, input int, runs *orderWriter) error {
 	if err != nil {
 		return err
 	}
-	if int(number%Window) >= len(norms.Lengths) {
-		return seg.shelf.corrupt(seg.ID, 'n', number/Window)
-	}
 	return r.out.addDoc(c.key, length, norms.Weight(number%Window))
 }
 

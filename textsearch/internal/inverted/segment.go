@@ -276,7 +276,11 @@ func (s *segment) docsBefore(ctx context.Context, key []byte) (uint32, error) {
 }
 
 func (s *segment) norms(ctx context.Context, window uint32) (*Norms, error) {
-	return cached(ctx, s.shelf, s.ID, norms, window, readNorms)
+	n, err := cached(ctx, s.shelf, s.ID, norms, window, readNorms)
+	if err == nil && len(n.Lengths) != int(min(Window, s.Docs-window*Window)) {
+		return nil, s.shelf.corrupt(s.ID, norms, window)
+	}
+	return n, err
 }
 
 // dead returns the documents of a window that are gone, nil when there are none.

@@ -14,37 +14,29 @@ type Snapshot struct {
 	delta   *delta
 }
 
-// Open returns the index for searching, which is to be closed soon. ok is false when
-// it was never written to.
-func (x *Index) Open(ctx context.Context, tx kv.KVStorage) (snap *Snapshot, ok bool, err error) {
-	st, ok, err := x.Load(ctx, tx)
-	if !ok || err != nil {
-		return nil, false, err
-	}
-	return x.open(ctx, tx, st)
-}
-
-func (x *Index) open(ctx context.Context, tx kv.KVStorage, st Stats) (snap *Snapshot, ok bool, err error) {
+// OpenAt returns the index, of which the statistics were read from tx, for searching.
+// It is to be closed soon.
+func (x *Index) OpenAt(ctx context.Context, tx kv.KVStorage, st Stats) (snap *Snapshot, err error) {
 	s := newShelf(tx, x.col, x.root, st.Generation)
 	l, err := s.list(ctx, &st)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	snap = &Snapshot{Stats: st}
 	for _, info := range l.Segments {
 		seg, err := s.open(ctx, info)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		snap.Sources = append(snap.Sources, seg)
 	}
 	if snap.delta, err = s.deltaOf(ctx, &st, x.Group); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if snap.delta != nil {
 		snap.Sources = append(snap.Sources, snap.delta)
 	}
-	return snap, true, nil
+	return snap, nil
 }
 
 // Close lets go of the snapshot. What it gave out is no longer good.
@@ -253,4 +245,10 @@ func (d *delta) Under(_ context.Context, prefix string) (from, to uint32, admit 
 		return 0, d.Size(), nil, nil
 	}
 	return 0, d.Size(), func(n uint32) bool { return strings.HasPrefix(d.docs[n].key, prefix) }, nil
+}
+
+// Before returns how many documents of a source that is ordered have a key below
+// one.
+func Before(ctx context.Context, s Source, key string) (uint32, error) {
+	return s.(*segment).docsBefore(ctx, []byte(key))
 }

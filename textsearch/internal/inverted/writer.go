@@ -37,6 +37,7 @@ type Writer struct {
 	gone    map[goneAt]*bitmap // changed ones
 	touched map[uint64]bool    // segments that have one
 	removed []string           // keys of documents that go from the log
+	going   map[string]uint64  // the same, with the operations that added them
 	dirty   bool
 	later   [][]byte // keys that are deleted after the statistics are written
 	value   []byte
@@ -67,9 +68,12 @@ func (x *Index) newWriter(ctx context.Context, tx kv.KVStorage, name, config str
 func (x *Index) writer(tx kv.KVStorage, name string, st Stats) *Writer {
 	return &Writer{
 		ix: x, name: name, shelf: newShelf(tx, x.col, x.root, st.Generation), stats: st,
-		mem: newMemory(), gone: map[goneAt]*bitmap{}, touched: map[uint64]bool{},
+		mem: newMemory(), gone: map[goneAt]*bitmap{}, touched: map[uint64]bool{}, going: map[string]uint64{},
 	}
 }
+
+// GroupBy sets the groups, of an index whose client has to see its Config first.
+func (w *Writer) GroupBy(group func(term string) string) { w.ix.Group = group }
 
 // Stats returns the statistics as the writer has them.
 func (w *Writer) Stats() Stats { return w.stats }
@@ -114,49 +118,62 @@ func (w *Writer) forget(length uint64) {
 
 // dropNew removes a document that is in the log.
 func (w *Writer) dropNew(ctx context.Context, key string) (length uint64, existed bool, err error) {
-	if w.stats.First == w.stats.Next {
+	if _, going := w.going[key]; going || w.stats.First == w.stats.Next {
 		return 0, false, nil
 	}
-	op, err := w.added(ctx, key)
+	n, op, err := w.added(ctx, key)
 	if op == nil || err != nil {
 		return 0, false, err
 	}
-	if _, err := w.shelf.tx.Delete(ctx, w.shelf.col, w.shelf.newKey(key)); err != nil {
-		return 0, false, err
-	}
 	w.removed = append(w.removed, key)
+	w.going[key] = n
 	return op.Length, true, nil
 }
 
-// added returns the operation that added a document to the log, nil when none did.
-func (w *Writer) added(ctx context.Context, key string) (*operation, error) {
+// What a key of a document of the log leads to is the number of the last operation on
+// it, and that of the one before, which counts while the statistics, which are written
+// later, do not know the last.
+func (w *Writer) putNewKey(ctx context.Context, key string) error {
+	value := binary.AppendUvarint(nil, w.stats.Next)
+	if before, ok := w.going[key]; ok {
+		value = binary.AppendUvarint(value, before)
+	}
+	return w.shelf.tx.Put(ctx, w.shelf.col, w.shelf.newKey(key), value)
+}
+
+// added returns the operation that added the document that the log has of a key, and
+// its number; nil when it has none.
+func (w *Writer) added(ctx context.Context, key string) (uint64, *operation, error) {
 	data, err := w.shelf.tx.Get(ctx, w.shelf.col, w.shelf.newKey(key))
 	if errors.Is(err, kv.ErrNotFound) {
-		return nil, nil
+		return 0, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	r := reader{text: string(data)}
 	n := r.uvarint()
+	if n >= w.stats.Next && r.text != "" {
+		n = r.uvarint()
+	}
 	if r.bad || n < w.stats.First || n >= w.stats.Next {
-		return nil, nil // left by a crash
+		return 0, nil, nil // left by a crash
 	}
 	data, err = w.shelf.tx.Get(ctx, w.shelf.col, w.shelf.logKey(n))
 	if errors.Is(err, kv.ErrNotFound) {
-		return nil, nil
+		return 0, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	op, err := readOperation(data)
 	if err != nil {
-		return nil, fmt.Errorf("%w at %q", err, w.shelf.logKey(n))
+		return 0, nil, fmt.Errorf("%w at %q", err, w.shelf.logKey(n))
 	}
 	if op.remove || op.Key != key {
-		return nil, nil
+		return 0, nil, nil
 	}
-	return &op, nil
+	return n, &op, nil
 }
 
 // dropOld removes a document that is in a segment.
@@ -343,7 +360,7 @@ func (w *Writer) Flush(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, step := range []func(context.Context) error{w.writeLog, w.writeGone, w.emptyLog, w.mergeSome, w.writeStats, w.clean} {
+	for _, step := range []func(context.Context) error{w.emptyLog, w.writeLog, w.writeGone, w.mergeSome, w.writeStats, w.clean} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -357,25 +374,23 @@ func (w *Writer) writeLog(ctx context.Context) error {
 	for _, key := range w.removed {
 		tip := w.nextTip()
 		w.value = appendRemove(w.value[:0], tip, key)
-		if err := w.logged(ctx, tip); err != nil {
+		if err := w.logged(ctx, tip, key); err != nil {
 			return err
 		}
 	}
-	w.removed = w.removed[:0]
 	for i := range w.mem.docs {
 		d := &w.mem.docs[i]
 		if d.gone {
 			continue
 		}
 		tip := w.nextTip()
-		if err := w.shelf.tx.Put(ctx, w.shelf.col, w.shelf.newKey(d.key), binary.AppendUvarint(nil, w.stats.Next)); err != nil {
-			return err
-		}
 		w.value = w.mem.appendAdd(w.value[:0], tip, d)
-		if err := w.logged(ctx, tip); err != nil {
+		if err := w.logged(ctx, tip, d.key); err != nil {
 			return err
 		}
 	}
+	w.removed = w.removed[:0]
+	clear(w.going)
 	if len(w.mem.docs) > 0 {
 		w.mem = newMemory()
 	}
@@ -390,8 +405,12 @@ func (w *Writer) nextTip() uint64 {
 	return newID()
 }
 
-func (w *Writer) logged(ctx context.Context, tip uint64) error {
+// logged writes an operation on a document, which is in value.
+func (w *Writer) logged(ctx context.Context, tip uint64, key string) error {
 	err := w.shelf.tx.Put(ctx, w.shelf.col, w.shelf.logKey(w.stats.Next), w.value)
+	if err == nil {
+		err = w.putNewKey(ctx, key)
+	}
 	w.stats.Next++
 	w.stats.Tip = tip
 	return err
@@ -419,20 +438,54 @@ func (w *Writer) writeGone(ctx context.Context) error {
 	return nil
 }
 
-// emptyLog makes a segment of the log when that is long.
+// emptyLog makes a segment of the log when that is long. What is gathered comes into
+// it later, so that all that is deleted was there before.
 func (w *Writer) emptyLog(ctx context.Context) error {
+	if w.stats.Documents == 0 {
+		return w.dropAll(ctx)
+	}
 	if w.stats.Next-w.stats.First < directDocs {
 		return nil
 	}
 	return w.takeLog(ctx)
 }
 
-func (w *Writer) takeLog(ctx context.Context) error {
-	if w.stats.First == w.stats.Next {
-		return nil
+// dropAll begins the index afresh, which has no document any longer.
+func (w *Writer) dropAll(ctx context.Context) error {
+	if _, err := w.readLog(ctx); err != nil {
+		return err
 	}
-	m := newMemory()
+	if err := w.wantList(ctx); err != nil {
+		return err
+	}
+	for _, m := range w.list.Merges {
+		w.list.Trash = append(w.list.Trash, m.Output.ID)
+	}
+	w.list.Merges = nil
+	for len(w.list.Segments) > 0 {
+		w.drop(w.list.Segments[0].ID)
+	}
+	clear(w.touched)
+	return nil
+}
+
+func (w *Writer) takeLog(ctx context.Context) error {
+	m, err := w.readLog(ctx)
+	if err != nil || m.live() == 0 {
+		return err
+	}
+	seg, err := m.write(ctx, w.shelf, newID(), w.ix.Group)
+	if err != nil {
+		return err
+	}
+	return w.addSegment(ctx, seg)
+}
+
+// readLog returns what the log holds but for what goes, and begins an empty one.
+func (w *Writer) readLog(ctx context.Context) (*memory, error) {
+	m, keys := newMemory(), map[string]bool{}
 	err := w.shelf.operations(ctx, w.stats.First, w.stats.Next, func(op *operation) {
+		keys[op.Key] = true
 		if op.remove {
 			m.drop(op.Key)
 			return
@@ -440,25 +493,23 @@ func (w *Writer) takeLog(ctx context.Context) error {
 		m.add(&op.Document)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if m.live() > 0 {
-		seg, err := m.write(ctx, w.shelf, newID(), w.ix.Group)
-		if err != nil {
-			return err
-		}
-		if err := w.addSegment(ctx, seg); err != nil {
-			return err
-		}
+	for _, key := range w.removed {
+		m.drop(key)
 	}
+	w.removed = w.removed[:0]
+	clear(w.going)
 	for n := w.stats.First; n < w.stats.Next; n++ {
 		w.later = append(w.later, bytes.Clone(w.shelf.logKey(n)))
 	}
-	for key := range m.at {
-		w.later = append(w.later, bytes.Clone(w.shelf.newKey(key)))
+	for key := range keys {
+		if _, again := w.mem.at[key]; !again {
+			w.later = append(w.later, bytes.Clone(w.shelf.newKey(key)))
+		}
 	}
 	w.stats.First = w.stats.Next
-	return nil
+	return m, nil
 }
 
 func (w *Writer) writeStats(ctx context.Context) error {
