@@ -3,6 +3,7 @@ package literal
 import (
 	"math/bits"
 	"slices"
+	"unicode/utf8"
 )
 
 // Trigram is three folded code points that follow each other, packed: the first
@@ -21,6 +22,32 @@ func trigramsOf(folded []rune) []Trigram {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// append appends the code points in UTF-8, a byte that is not UTF-8 as it is. This is
+// the term of an index. What a text has next to each other is told apart by it: bytes
+// that would be a character together are never two characters of one text.
+func (t Trigram) append(b []byte) []byte {
+	for shift := 2 * codeBits; shift >= 0; shift -= codeBits {
+		if r := rune(t >> shift & (1<<codeBits - 1)); r < badByte {
+			b = utf8.AppendRune(b, r)
+		} else {
+			b = append(b, byte(r-badByte))
+		}
+	}
+	return b
+}
+
+// size is how many bytes append appends.
+func (t Trigram) size() int {
+	if _, ok := narrow(t); ok {
+		return gram
+	}
+	size := 0
+	for shift := 2 * codeBits; shift >= 0; shift -= codeBits {
+		size += width(rune(t >> shift & (1<<codeBits - 1)))
+	}
+	return size
 }
 
 // Trigrammer takes trigrams from texts. The zero one is ready. It takes a quarter of
