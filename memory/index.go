@@ -92,51 +92,62 @@ func unalias(ctx context.Context, tx kv.KVStorage, alias, name string) error {
 // and the text index. Where two entries have one alias, as a crash of a store
 // without atomic updates can leave them, it leads to the first by name.
 func Reindex(ctx context.Context, s kv.KVStorage) error {
-	return kv.Update(ctx, s, func(tx kv.KVStorage) error {
-		list, err := List(ctx, tx, Filter{})
-		if err != nil {
-			return err
-		}
-		if err := dropIndexes(ctx, tx); err != nil {
-			return err
-		}
-		text, err := textsearch.NewBatch(ctx, tx, textIndex)
-		if err != nil {
-			return err
-		}
-		for _, e := range slices.Backward(list) {
-			if err := writeAliases(ctx, tx, e); err != nil {
-				return err
-			}
-			if err := text.Put(ctx, textKey(e), textOf(e), 1); err != nil {
-				return err
-			}
-		}
-		return text.Flush(ctx)
-	})
+	if err := kv.Update(ctx, s, func(tx kv.KVStorage) error { return realias(ctx, tx) }); err != nil {
+		return err
+	}
+	return textsearch.RebuildFrom(ctx, s, textIndex, documents)
 }
 
 // Check compares aliases and the text index with the entries and returns all that
 // is amiss, which Reindex puts right. It changes nothing.
-func Check(ctx context.Context, s kv.KVStorage) ([]kv.Difference, error) {
-	return kv.Differences(ctx, s, func(tx kv.KVStorage) error { return Reindex(ctx, tx) })
+func Check(ctx context.Context, s kv.KVStorage) ([]string, error) {
+	aliases, err := kv.Differences(ctx, s, func(tx kv.KVStorage) error { return realias(ctx, tx) })
+	if err != nil {
+		return nil, err
+	}
+	faults, err := textsearch.CheckFrom(ctx, s, textIndex, documents)
+	var all []string
+	for _, d := range aliases {
+		all = append(all, d.String())
+	}
+	for _, f := range faults {
+		all = append(all, "text index: "+f)
+	}
+	return all, err
 }
 
-// dropIndexes deletes all that Reindex writes, whatever state it is in: it reads
-// none of it.
-func dropIndexes(ctx context.Context, tx kv.KVStorage) error {
-	if err := drop(ctx, tx, kv.Memory, kv.Prefix(tx, "idx", "alias")); err != nil {
+// Optimize makes the text index as small and as fast as it can be, and leaves nothing
+// in it of what was removed.
+func Optimize(ctx context.Context, s kv.KVStorage) error {
+	return textsearch.Optimize(ctx, s, textIndex)
+}
+
+// documents returns what the text index has to hold.
+func documents(ctx context.Context, s kv.KVStorage) ([]textsearch.Document, error) {
+	list, err := List(ctx, s, Filter{})
+	var docs []textsearch.Document
+	for _, e := range list {
+		docs = append(docs, textsearch.Document{Key: textKey(e), Text: textOf(e), Weight: 1})
+	}
+	return docs, err
+}
+
+// realias makes the aliases anew, whatever state they are in: it reads none of them.
+func realias(ctx context.Context, tx kv.KVStorage) error {
+	list, err := List(ctx, tx, Filter{})
+	if err != nil {
 		return err
 	}
-	return drop(ctx, tx, kv.Text, kv.Prefix(tx, "idx", "text", textIndex))
-}
-
-func drop(ctx context.Context, tx kv.KVStorage, col kv.Column, prefix []byte) error {
-	for key, err := range tx.ScanKeys(ctx, col, prefix) {
+	for key, err := range tx.ScanKeys(ctx, kv.Memory, kv.Prefix(tx, "idx", "alias")) {
+		if err == nil {
+			_, err = tx.Delete(ctx, kv.Memory, key)
+		}
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Delete(ctx, col, key); err != nil {
+	}
+	for _, e := range slices.Backward(list) {
+		if err := writeAliases(ctx, tx, e); err != nil {
 			return err
 		}
 	}

@@ -49,7 +49,7 @@ func Search(ctx context.Context, s kv.KVStorage, q Query) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	text := textsearch.Query{Text: q.Text, Limit: q.Limit, After: q.After}
+	text := textsearch.Query{Text: q.Text, Limit: q.Limit, After: q.After, Count: true}
 	if q.Kind != "" {
 		text.KeyPrefix = q.Kind + "/"
 	}

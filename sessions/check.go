@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/textsearch"
@@ -26,7 +27,7 @@ func (f Fault) String() string {
 
 // Check compares content and indexes of a session, or of all sessions when handle
 // is empty, and returns what is wrong: nothing, when all is well. It changes
-// nothing. What it finds of indexes and counts, Reindex puts right. The error is
+// nothing. What it finds of indexes and counts, Reindex puts right, and ReindexAll. The error is
 // that of a store that could not be read.
 //
 // Content that nothing reaches, as an interrupted append leaves it on a store
@@ -36,7 +37,10 @@ func Check(ctx context.Context, s kv.KVStorage, handle string) ([]Fault, error) 
 	err := kv.View(ctx, s, func(tx kv.KVStorage) error {
 		c.s = tx
 		if handle != "" {
-			return c.session(handle)
+			if err := c.session(handle); err != nil {
+				return err
+			}
+			return c.text(docsOf(handle), func(yield func(string, error) bool) { yield(handle, nil) })
 		}
 		return c.all()
 	})
@@ -67,14 +71,51 @@ func (c *checker) all() error {
 	if err := c.compare("", func(b *Batch) error { return b.sweep(c.ctx) }); err != nil {
 		return err
 	}
-	report, err := textsearch.Check(c.ctx, c.s, TextIndex)
+	return c.text("", allHandles(c.ctx, c.s))
+}
+
+// text compares the documents of sessions with what the text index has under a
+// prefix.
+func (c *checker) text(under string, handles iter.Seq2[string, error]) error {
+	report, err := textsearch.Check(c.ctx, c.s, TextIndex, under, c.documents(handles))
 	if err != nil {
 		return err
 	}
 	for _, f := range report.Faults {
 		c.fault("", "text index: %s", f)
 	}
+	if report.Stray > 0 {
+		c.fault("", "text index: %d values that nothing leads to", report.Stray)
+	}
 	return nil
+}
+
+// documents yields what the text index has to hold of sessions, without those of
+// which nobody knows because their meta cannot be read.
+func (c *checker) documents(handles iter.Seq2[string, error]) iter.Seq2[textsearch.Document, error] {
+	return func(yield func(textsearch.Document, error) bool) {
+		b := &Batch{tx: c.s, ranking: c.ranking}
+		for handle, err := range handles {
+			if err != nil {
+				yield(textsearch.Document{}, err)
+				return
+			}
+			meta, err := loadMeta(c.ctx, c.s, handle)
+			if err != nil {
+				if isUnreadable(err) {
+					continue
+				}
+				yield(textsearch.Document{}, err)
+				return
+			}
+			var counted Meta
+			for d, err := range b.contents(c.ctx, meta, &counted) {
+				if !yield(textsearch.Document{Key: d.key, Text: d.text, Weight: d.weight}, err) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func (c *checker) session(handle string) error {
@@ -91,7 +132,13 @@ func (c *checker) session(handle string) error {
 			return err
 		}
 	}
-	return c.compare(handle, func(b *Batch) error { return b.reindex(c.ctx, handle) })
+	return c.compare(handle, func(b *Batch) error {
+		d, err := b.open(c.ctx, handle)
+		if err != nil {
+			return err
+		}
+		return b.rederive(c.ctx, d, func(doc) error { return nil })
+	})
 }
 
 func (c *checker) messages(meta *Meta) error {

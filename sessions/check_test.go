@@ -2,6 +2,7 @@ package sessions_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,23 +85,18 @@ var damages = []struct {
 	lost   bool   // cannot be repaired: content is gone
 	wide   bool   // not of this session, or not of it alone: seen when all are checked
 }{
-	{name: "a message is not indexed", want: "missing in column text", damage: func(d damaged) {
+	{name: "a message is not indexed", want: "is missing", damage: func(d damaged) {
 		must[bool](d.t)(textsearch.Drop(d.t.Context(), d.s, sessions.TextIndex, doc0))
 	}},
-	{name: "a title is not indexed", want: "missing in column text", damage: func(d damaged) {
+	{name: "a title is not indexed", want: "is missing", damage: func(d damaged) {
 		must[bool](d.t)(textsearch.Drop(d.t.Context(), d.s, sessions.TextIndex, "a/title"))
 	}},
-	{name: "other text is indexed", want: "not as the content says", damage: func(d damaged) { d.index(doc0, "other") }},
-	{name: "a message that is not there is indexed", want: "too much in column text", damage: func(d damaged) { d.index("a/msg/000000000009", "other") }},
-	{name: "a tool's message is indexed", want: "too much in column text", damage: func(d damaged) { d.index("a/msg/000000000002", "r") }},
-	{name: "a posting is gone", want: "missing in column text", damage: func(d damaged) {
-		d.remove(kv.Text, "idx", "text", "sess", "term", "question", doc0)
-	}},
-	{name: "a posting too many", want: "text index", wide: true, damage: func(d damaged) {
-		d.put(kv.Text, "\x01\x01\x01", "idx", "text", "sess", "term", "nonsense", doc0)
-	}},
-	{name: "the statistics are gone", want: "stats", wide: true, damage: func(d damaged) { d.remove(kv.Text, "idx", "text", "sess", "stats") }},
-	{name: "a session that is not there is indexed", want: "too much in column text", wide: true, damage: func(d damaged) { d.index("c/title", "x") }},
+	{name: "other text is indexed", want: "other words", damage: func(d damaged) { d.index(doc0, "other") }},
+	{name: "a message that is not there is indexed", want: "there is none", damage: func(d damaged) { d.index("a/msg/000000000009", "other") }},
+	{name: "a tool's message is indexed", want: "there is none", damage: func(d damaged) { d.index("a/msg/000000000002", "r") }},
+	{name: "the statistics are gone", want: "values that nothing leads to", wide: true, damage: func(d damaged) { d.remove(kv.Text, "idx", "text", "sess", "stats") }},
+	{name: "the statistics are damaged", want: "text index", wide: true, damage: func(d damaged) { d.put(kv.Text, "x", "idx", "text", "sess", "stats") }},
+	{name: "a session that is not there is indexed", want: "there is none", wide: true, damage: func(d damaged) { d.index("c/title", "x") }},
 	{name: "not listed", want: "missing in column session: \"local/idx/sess/ag/by", damage: func(d damaged) {
 		d.remove(kv.Session, "idx", "sess", "ag", "by", created, "a")
 	}},
@@ -163,7 +159,7 @@ func TestCheckFindsAndReindexRepairs(t *testing.T) {
 			if others := must[[]sessions.Fault](t)(sessions.Check(ctx, s, "b")); len(others) > 0 && !c.wide {
 				t.Errorf("the other session has %v", others)
 			}
-			n, err := sessions.Reindex(ctx, s, "")
+			n, err := sessions.ReindexAll(ctx, s, nil)
 			if c.lost {
 				return
 			}
@@ -184,7 +180,7 @@ func TestADamagedMetaHidesNoOtherSession(t *testing.T) {
 	wantEqual(t, "listed", handles(page.Sessions), []string{"b"})
 	wantEqual(t, "unreadable", page.Unreadable, []string{"a"})
 	wantEqual(t, "found", found(find(t, s, sessions.Query{Text: "question"})), []string{"b"})
-	n, err := sessions.Reindex(ctx, s, "")
+	n, err := sessions.ReindexAll(ctx, s, nil)
 	wantError(t, "reindex", err, kv.ErrCorrupt)
 	if n != 1 {
 		t.Errorf("went through %d sessions", n)
@@ -201,15 +197,23 @@ func TestADamagedMetaHidesNoOtherSession(t *testing.T) {
 
 func TestReindexChangesNothingThatIsRight(t *testing.T) {
 	s := small(t)
-	before := brittle.Dump(t, s)
-	if n := must[int](t)(sessions.Reindex(t.Context(), s, "")); n != 2 {
+	before := withoutText(brittle.Dump(t, s))
+	if n := must[int](t)(sessions.ReindexAll(t.Context(), s, nil)); n != 2 {
 		t.Errorf("went through %d sessions", n)
 	}
-	if after := brittle.Dump(t, s); after != before {
+	wantSound(t, s)
+	if after := withoutText(brittle.Dump(t, s)); after != before {
 		t.Errorf("before\n%safter\n%s", before, after)
 	}
-	_, err := sessions.Reindex(t.Context(), s, "none")
+	err := sessions.Reindex(t.Context(), s, "none")
 	wantError(t, "reindex of none", err, kv.ErrNotFound)
 	_, err = sessions.Check(t.Context(), s, "none")
 	wantError(t, "check of none", err, kv.ErrNotFound)
+}
+
+// withoutText leaves out the lines of a dump that are of text indexes, which hold the
+// same in many forms.
+func withoutText(dump string) string {
+	lines := strings.SplitAfter(dump, "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, "/idx/text/") }), "")
 }

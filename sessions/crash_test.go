@@ -10,6 +10,7 @@ import (
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/kv/kvtest/brittle"
 	"github.com/crabstore/crabstore/kv/memkv"
+	"github.com/crabstore/crabstore/memory"
 	"github.com/crabstore/crabstore/sessions"
 	"github.com/crabstore/crabstore/textsearch"
 )
@@ -57,7 +58,7 @@ var writes = map[string]func(ctx context.Context, s kv.KVStorage) error{
 		_, err := sessions.DeleteByAgent(ctx, s, "ag")
 		return err
 	},
-	"reindex": func(ctx context.Context, s kv.KVStorage) error { _, err := sessions.Reindex(ctx, s, "a"); return err },
+	"reindex": func(ctx context.Context, s kv.KVStorage) error { return sessions.Reindex(ctx, s, "a") },
 	"batch": func(ctx context.Context, s kv.KVStorage) error {
 		return sessions.Update(ctx, s, func(b *sessions.Batch) error {
 			if _, err := b.Append(ctx, "a", user("one of many")); err != nil {
@@ -91,7 +92,7 @@ func TestC22_FailureAtEachCall(t *testing.T) {
 				if err := write(ctx, plain{s}); err != nil && !errors.Is(err, kv.ErrNotFound) && !errors.Is(err, sessions.ErrExists) {
 					t.Errorf("again: %v", err)
 				}
-				if _, err := sessions.Reindex(ctx, plain{s}, ""); err != nil {
+				if _, err := sessions.ReindexAll(ctx, plain{s}, nil); err != nil {
 					t.Error(err)
 				}
 				wantSound(t, s)
@@ -104,12 +105,9 @@ func TestC22_FailureAtEachCall(t *testing.T) {
 func wantNothingDangling(t *testing.T, s kv.KVStorage) {
 	t.Helper()
 	ctx := t.Context()
-	for _, key := range collect(t, s.ScanKeys(ctx, kv.Text, kv.Prefix(s, "idx", "text", "sess", "doc"))) {
-		_, parts, err := kv.Split(key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		doc := must[[]string](t)(kv.SplitParts(parts[len(parts)-1]))
+	for _, key := range must[[]string](t)(textsearch.Keys(ctx, s, sessions.TextIndex, "")) {
+		var err error
+		doc := must[[]string](t)(kv.SplitParts(key))
 		if doc[1] == "msg" {
 			var index int
 			fmt.Sscanf(doc[2], "%d", &index)
@@ -185,10 +183,10 @@ func TestLeftoversOfAnInterruptedDelete(t *testing.T) {
 		if err := sessions.Delete(ctx, s, "h"); err != nil && !errors.Is(err, kv.ErrNotFound) {
 			t.Error(err)
 		}
-		if n, err := sessions.Reindex(ctx, s, ""); n != 0 || err != nil {
+		if n, err := sessions.ReindexAll(ctx, s, nil); n != 0 || err != nil {
 			t.Errorf("reindexed %d sessions, %v", n, err)
 		}
-		if err := textsearch.Repair(ctx, s, "memory"); err != nil {
+		if err := memory.Reindex(ctx, s); err != nil {
 			t.Error(err)
 		}
 		wantEmpty(t, s)

@@ -51,7 +51,7 @@ func TestDamagedRecordHidesNoOther(t *testing.T) {
 	}
 	defer s.Close()
 	wantMessages(t, s)
-	if _, err := sessions.Reindex(ctx, s, "h"); err != nil {
+	if err := sessions.Reindex(ctx, s, "h"); err != nil {
 		t.Fatal(err)
 	}
 	wantMessages(t, s)

@@ -223,7 +223,7 @@ func (m *model) DeleteByAgent(t *rapid.T) {
 }
 
 func (m *model) Reindex(t *rapid.T) {
-	if n, err := sessions.Reindex(t.Context(), m.s, ""); err != nil || n != len(m.sessions) {
+	if n, err := sessions.ReindexAll(t.Context(), m.s, nil); err != nil || n != len(m.sessions) {
 		t.Fatalf("reindexed %d, %v, want %d", n, err, len(m.sessions))
 	}
 }

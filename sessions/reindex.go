@@ -10,118 +10,185 @@ import (
 	"github.com/crabstore/crabstore/textsearch"
 )
 
-// Reindex makes what is derived of a session, or of all sessions when handle is
-// empty, again from its content: the counts in its meta, its list entry and what
-// the text index has of it; of all sessions, it also removes what the indexes have
-// of those that are no more. Each session is one commit. It removes no content,
-// changes nothing that was right, and returns how many sessions it went through. It
-// passes over sessions whose meta cannot be read, and returns their errors.
-func Reindex(ctx context.Context, s kv.KVStorage, handle string) (int, error) {
-	if handle != "" {
-		err := Update(ctx, s, func(b *Batch) error { return b.reindex(ctx, handle) })
-		return 1, err
-	}
-	n := 0
-	var damaged error
-	for handle, err := range allHandles(ctx, s) {
-		if err == nil {
-			err = Update(ctx, s, func(b *Batch) error { return b.reindex(ctx, handle) })
+// Reindex makes what is derived of a session again from its content: the counts in
+// its meta, its list entry and what the text index has of it. It is one commit,
+// removes no content, and changes nothing of what was right but the place of the
+// texts in their index.
+func Reindex(ctx context.Context, s kv.KVStorage, handle string) error {
+	return Update(ctx, s, func(b *Batch) error {
+		d, err := b.open(ctx, handle)
+		if err != nil {
+			return err
 		}
-		switch {
-		case err == nil:
-			n++
-		case errors.Is(err, kv.ErrNotFound): // deleted since, or content without a meta
-		case errors.Is(err, kv.ErrCorrupt):
-			damaged = errors.Join(damaged, err)
-		default:
-			return n, err
+		if err := b.dropText(ctx, handle); err != nil {
+			return err
 		}
-	}
-	if err := Update(ctx, s, func(b *Batch) error { return b.sweep(ctx) }); err != nil {
-		return n, err
-	}
-	// The documents are right now. What else the text index has hangs on them.
-	report, err := textsearch.Check(ctx, s, TextIndex)
-	if err == nil && len(report.Faults) > 0 {
-		err = textsearch.Repair(ctx, s, TextIndex)
-	}
-	if err != nil {
-		return n, err
-	}
-	return n, damaged
+		return b.rederive(ctx, d, func(doc doc) error {
+			b.index(doc)
+			return nil
+		})
+	})
 }
 
-// reindex does it for one session.
-func (b *Batch) reindex(ctx context.Context, handle string) error {
-	d, err := b.open(ctx, handle)
+// reindexed is how many messages one commit of ReindexAll has, give or take a
+// session.
+const reindexed = 2000
+
+// ReindexAll does what Reindex does for all sessions, and removes what the indexes
+// have of those that are no more. The text index is built beside the one that
+// serves, which may be damaged, and takes its place in the end: meanwhile others
+// search and write. tell is called after each of many commits with how many sessions
+// are done, and how many there were when it began; it may be nil. ReindexAll returns how many there were. It passes over
+// sessions whose meta cannot be read, and returns their errors.
+func ReindexAll(ctx context.Context, s kv.KVStorage, tell func(done, total int)) (int, error) {
+	if tell == nil {
+		tell = func(int, int) {}
+	}
+	total := 0
+	for _, err := range allHandles(ctx, s) {
+		if err != nil {
+			return 0, err
+		}
+		total++
+	}
+	text, err := textsearch.BeginRebuild(ctx, s, TextIndex)
+	if err != nil {
+		return 0, err
+	}
+	r := reindexing{ctx: ctx, store: s, text: text}
+	for handle, err := range allHandles(ctx, s) {
+		if err != nil {
+			return r.done, err
+		}
+		r.handles = append(r.handles, handle)
+		if r.messages += r.sizeOf(handle); r.messages < reindexed {
+			continue
+		}
+		if err := r.commit(); err != nil {
+			return r.done, err
+		}
+		tell(r.done, total)
+	}
+	if err := r.commit(); err != nil {
+		return r.done, err
+	}
+	tell(r.done, total)
+	if err := Update(ctx, s, func(b *Batch) error { return b.sweep(ctx) }); err != nil {
+		return r.done, err
+	}
+	if err := text.Finish(ctx, s); err != nil {
+		return r.done, err
+	}
+	return r.done, r.damaged
+}
+
+// Optimize makes the text index as small and as fast as it can be, and leaves nothing
+// in it of what was deleted. It takes many transactions.
+func Optimize(ctx context.Context, s kv.KVStorage) error {
+	return textsearch.Optimize(ctx, s, TextIndex)
+}
+
+// reindexing is a ReindexAll on its way.
+type reindexing struct {
+	ctx      context.Context
+	store    kv.KVStorage
+	text     *textsearch.Rebuild
+	handles  []string // of the next commit
+	messages int      // that these have, about
+	done     int
+	damaged  error
+}
+
+func (r *reindexing) sizeOf(handle string) int {
+	m, err := loadMeta(r.ctx, r.store, handle)
+	if err != nil {
+		return 0 // commit tells
+	}
+	return m.Messages + 1
+}
+
+// commit reindexes some sessions.
+func (r *reindexing) commit() error {
+	var done int
+	var damaged error
+	err := Update(r.ctx, r.store, func(b *Batch) error {
+		done, damaged = 0, nil
+		text, err := r.text.Batch(r.ctx, b.tx)
+		if err != nil {
+			return err
+		}
+		for _, handle := range r.handles {
+			d, err := b.open(r.ctx, handle)
+			switch {
+			case errors.Is(err, kv.ErrNotFound): // deleted since, or content without a meta
+				continue
+			case errors.Is(err, kv.ErrCorrupt):
+				damaged = errors.Join(damaged, err)
+				continue
+			case err != nil:
+				return err
+			}
+			put := func(d doc) error { return text.Put(r.ctx, d.key, d.text, d.weight) }
+			if err := b.rederive(r.ctx, d, put); err != nil {
+				return err
+			}
+			done++
+		}
+		return text.Flush(r.ctx)
+	})
 	if err != nil {
 		return err
 	}
-	counted, docs, err := b.recount(ctx, d)
-	if err != nil {
-		return err
+	r.done += done
+	r.damaged = errors.Join(r.damaged, damaged)
+	r.handles, r.messages = r.handles[:0], 0
+	return nil
+}
+
+// rederive makes the counts of a session and its list entry again, and gives put its
+// texts.
+func (b *Batch) rederive(ctx context.Context, d *draft, put func(doc) error) error {
+	var counted Meta
+	for doc, err := range b.contents(ctx, d.now, &counted) {
+		if err == nil {
+			err = put(doc)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if counted.Messages != d.now.Messages || counted.Usage != d.now.Usage {
 		d.now.Messages, d.now.Usage = counted.Messages, counted.Usage
 		d.touch()
 	}
-	if err := b.tx.Put(ctx, kv.Session, listKey(b.tx, &d.now), []byte(handle)); err != nil {
-		return err
-	}
-	err = b.dropDocs(ctx, docsOf(handle), func(key string) (bool, error) { return docs[key].text == "", nil })
-	for _, doc := range docs {
-		if doc.text != "" {
-			b.index(doc)
-		}
-	}
-	return err
+	return b.tx.Put(ctx, kv.Session, listKey(b.tx, &d.now), []byte(d.now.Handle))
 }
 
-// recount returns a meta with the counts that the stored messages give, and the
-// documents that belong to the session.
-func (b *Batch) recount(ctx context.Context, d *draft) (counted Meta, docs map[string]doc, err error) {
-	title, summary := titleDoc(d.now.Handle), summaryDoc(d.now.Handle)
-	docs = map[string]doc{
-		title:   {title, d.now.Title, b.ranking.Title},
-		summary: {summary, d.now.Summary, b.ranking.Summary},
-	}
-	yieldMessages(ctx, b.tx, d.msgs, Range{Before: d.now.NextIndex}, func(m Message, e error) bool {
-		if e != nil && !errors.Is(e, kv.ErrCorrupt) {
-			err = e
-			return false
+// contents yields the documents that the text index has of a session, and counts its
+// messages in counted.
+func (b *Batch) contents(ctx context.Context, m Meta, counted *Meta) iter.Seq2[doc, error] {
+	return func(yield func(doc, error) bool) {
+		for _, d := range []doc{
+			{titleDoc(m.Handle), m.Title, b.ranking.Title},
+			{summaryDoc(m.Handle), m.Summary, b.ranking.Summary},
+		} {
+			if d.text != "" && !yield(d, nil) {
+				return
+			}
 		}
-		counted.Messages++
-		counted.Usage = counted.Usage.plus(m.Usage, 1)
-		text, weight := b.ranking.spoken(&m)
-		key := messageDoc(d.now.Handle, m.Index)
-		docs[key] = doc{key, text, weight}
-		return true
-	})
-	return counted, docs, err
+		yieldMessages(ctx, b.tx, messagePrefix(b.tx, m.Handle), Range{Before: m.NextIndex}, func(msg Message, err error) bool {
+			if err != nil && !errors.Is(err, kv.ErrCorrupt) {
+				return yield(doc{}, err) && false
+			}
+			counted.Messages++
+			counted.Usage = counted.Usage.plus(msg.Usage, 1)
+			text, weight := b.ranking.spoken(&msg)
+			return text == "" || yield(doc{messageDoc(m.Handle, msg.Index), text, weight}, nil)
+		})
+	}
 }
 
-// dropDocs drops the documents below a prefix for which gone is true.
-func (b *Batch) dropDocs(ctx context.Context, prefix string, gone func(key string) (bool, error)) error {
-	text, err := textsearch.NewBatch(ctx, b.tx, TextIndex)
-	if err != nil {
-		return err
-	}
-	for key, err := range docKeys(ctx, b.tx, prefix) {
-		if err != nil {
-			return err
-		}
-		drop, err := gone(key)
-		if err == nil && drop {
-			_, err = text.Drop(ctx, key)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return text.Flush(ctx)
-}
-
-// sweep removes what the indexes have of sessions that are no more. Where a meta
+// sweep removes what the list index has of sessions that are no more. Where a meta
 // cannot be read nobody knows, and the entry stays.
 func (b *Batch) sweep(ctx context.Context) error {
 	for key, err := range b.tx.ScanKeys(ctx, kv.Session, kv.Prefix(b.tx, "idx", "sess")) {
@@ -136,20 +203,7 @@ func (b *Batch) sweep(ctx context.Context) error {
 			return err
 		}
 	}
-	known := map[string]bool{}
-	return b.dropDocs(ctx, "", func(key string) (bool, error) {
-		parts, err := kv.SplitParts(key)
-		if err != nil {
-			return true, nil // none that this package makes
-		}
-		handle := parts[0]
-		stays, asked := known[handle]
-		if !asked {
-			stays, err = kv.Has(ctx, b.tx, kv.Session, metaKey(b.tx, handle))
-			known[handle] = stays
-		}
-		return !stays, err
-	})
+	return nil
 }
 
 // listedRightly tells whether a key of the list index is where a meta wants it.

@@ -266,7 +266,7 @@ func TestC22_AHitWhoseContentIsGoneIsPassedOver(t *testing.T) {
 	if len(hits) != 1 || hits[0].Session.Handle != "a" || hits[0].Best != 1 {
 		t.Errorf("hits: %+v", hits)
 	}
-	if _, err := sessions.Reindex(ctx, s, ""); err != nil {
+	if _, err := sessions.ReindexAll(ctx, s, nil); err != nil {
 		t.Fatal(err)
 	}
 	if again := find(t, s, sessions.Query{Text: "word"}); len(again) != 1 || again[0].Best != 1 {

@@ -199,7 +199,7 @@ func TestDeleteByAgent(t *testing.T) {
 		if n := must[int](t)(sessions.DeleteByAgent(ctx, s, "a")); n != 0 {
 			t.Errorf("deleted %d more", n)
 		}
-		must[int](t)(sessions.Reindex(ctx, s, ""))
+		must[int](t)(sessions.ReindexAll(ctx, s, nil))
 		wantSound(t, s)
 	})
 }

@@ -2,10 +2,8 @@ package sessions
 
 import (
 	"context"
-	"iter"
 	"strings"
 
-	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/textsearch"
 )
 
@@ -59,25 +57,4 @@ func (b *Batch) dropMessageText(ctx context.Context, d *draft, indices []int) er
 		}
 	}
 	return text.Flush(ctx)
-}
-
-// docKeys yields the keys of the documents in the text index that begin with a
-// prefix. It reads the index where the table of keys in the design has it.
-func docKeys(ctx context.Context, s kv.KVStorage, prefix string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		root := kv.Prefix(s, "idx", "text", TextIndex, "doc")
-		for key, err := range s.ScanKeys(ctx, kv.Text, kv.AppendPart(root, prefix)) {
-			var parts []string
-			if err == nil {
-				_, parts, err = kv.Split(key)
-			}
-			if err != nil {
-				yield("", err)
-				return
-			}
-			if !yield(parts[len(parts)-1], nil) {
-				return
-			}
-		}
-	}
 }

@@ -31,44 +31,29 @@ func unindex(ctx context.Context, tx kv.KVStorage, name string) error {
 
 // Reindex makes the text index anew from the summaries.
 func Reindex(ctx context.Context, s kv.KVStorage) error {
-	return kv.Update(ctx, s, func(tx kv.KVStorage) error {
-		list, err := List(ctx, tx)
-		if err != nil {
-			return err
-		}
-		if err := dropIndex(ctx, tx); err != nil {
-			return err
-		}
-		text, err := textsearch.NewBatch(ctx, tx, textIndex)
-		if err != nil {
-			return err
-		}
-		for _, sum := range list {
-			if err := text.Put(ctx, sum.Name, textOf(sum), 1); err != nil {
-				return err
-			}
-		}
-		return text.Flush(ctx)
-	})
+	return textsearch.RebuildFrom(ctx, s, textIndex, documents)
 }
 
 // Check compares the text index with the summaries and returns all that is
 // amiss, which Reindex puts right. It changes nothing.
-func Check(ctx context.Context, s kv.KVStorage) ([]kv.Difference, error) {
-	return kv.Differences(ctx, s, func(tx kv.KVStorage) error { return Reindex(ctx, tx) })
+func Check(ctx context.Context, s kv.KVStorage) ([]string, error) {
+	return textsearch.CheckFrom(ctx, s, textIndex, documents)
 }
 
-// dropIndex deletes the text index, whatever state it is in: it reads none of it.
-func dropIndex(ctx context.Context, tx kv.KVStorage) error {
-	for key, err := range tx.ScanKeys(ctx, kv.Text, kv.Prefix(tx, "idx", "text", textIndex)) {
-		if err != nil {
-			return err
-		}
-		if _, err := tx.Delete(ctx, kv.Text, key); err != nil {
-			return err
-		}
+// Optimize makes the text index as small and as fast as it can be, and leaves nothing
+// in it of what was removed.
+func Optimize(ctx context.Context, s kv.KVStorage) error {
+	return textsearch.Optimize(ctx, s, textIndex)
+}
+
+// documents returns what the text index has to hold.
+func documents(ctx context.Context, s kv.KVStorage) ([]textsearch.Document, error) {
+	list, err := List(ctx, s)
+	var docs []textsearch.Document
+	for _, sum := range list {
+		docs = append(docs, textsearch.Document{Key: sum.Name, Text: textOf(sum), Weight: 1})
 	}
-	return nil
+	return docs, err
 }
 
 // Hit is a skill that a search found.

@@ -220,3 +220,32 @@ func (r *Rebuild) Finish(ctx context.Context, s kv.KVStorage) error {
 	}
 	return inSteps(ctx, s, func(tx kv.KVStorage) (int, error) { return at(tx, r.ix).Sweep(ctx, tx, cleared) })
 }
+
+// RebuildFrom makes an index anew, beside the one that serves, of what list returns,
+// which is called in a transaction. It is for indexes that are small enough for one.
+func RebuildFrom(ctx context.Context, s kv.KVStorage, ix string, list func(ctx context.Context, tx kv.KVStorage) ([]Document, error)) error {
+	r, err := BeginRebuild(ctx, s, ix)
+	if err != nil {
+		return err
+	}
+	err = kv.Update(ctx, s, func(tx kv.KVStorage) error {
+		docs, err := list(ctx, tx)
+		if err != nil {
+			return err
+		}
+		b, err := r.Batch(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, d := range docs {
+			if err := b.Put(ctx, d.Key, d.Text, d.Weight); err != nil {
+				return err
+			}
+		}
+		return b.Flush(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	return r.Finish(ctx, s)
+}

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/textsearch/internal/analysis"
@@ -35,12 +36,13 @@ func (r *Report) fault(format string, args ...any) {
 	}
 }
 
-// Check compares the parts of an index with each other and, unless docs is nil, with
-// the documents that it has to hold, each exactly as it would be indexed now. It
+// Check compares the parts of an index with each other and, unless docs is nil, what
+// it has under keyPrefix with the documents that it has to hold there, each exactly as
+// it would be indexed now. It
 // reports every disagreement, up to a hundred, and changes nothing. It keeps a
 // fingerprint of each document in memory, not its words. An error is returned for a
 // store or documents that cannot be read, not for faults.
-func Check(ctx context.Context, s kv.KVStorage, ix string, docs iter.Seq2[Document, error]) (*Report, error) {
+func Check(ctx context.Context, s kv.KVStorage, ix, keyPrefix string, docs iter.Seq2[Document, error]) (*Report, error) {
 	set, err := SettingsOf(s)
 	if err != nil {
 		return nil, err
@@ -58,7 +60,9 @@ func Check(ctx context.Context, s kv.KVStorage, ix string, docs iter.Seq2[Docume
 		}
 		c := &checker{printer: inverted.NewPrinter(), analyzer: a, stored: map[string]print{}, report: r}
 		found, err := x.Check(ctx, tx, c.printer, func(d inverted.Checked) {
-			c.stored[d.Key] = print{d.Print, d.Length, d.Weight}
+			if strings.HasPrefix(d.Key, keyPrefix) {
+				c.stored[d.Key] = print{d.Print, d.Length, d.Weight}
+			}
 		})
 		if err != nil {
 			return err
@@ -67,6 +71,33 @@ func Check(ctx context.Context, s kv.KVStorage, ix string, docs iter.Seq2[Docume
 		return c.compare(docs)
 	})
 	return r, err
+}
+
+// CheckFrom is Check of the whole index with what list returns, as RebuildFrom would
+// make it, and returns the faults alone.
+func CheckFrom(ctx context.Context, s kv.KVStorage, ix string, list func(ctx context.Context, tx kv.KVStorage) ([]Document, error)) ([]string, error) {
+	var faults []string
+	err := kv.View(ctx, s, func(tx kv.KVStorage) error {
+		docs, err := list(ctx, tx)
+		if err != nil {
+			return err
+		}
+		r, err := Check(ctx, tx, ix, "", func(yield func(Document, error) bool) {
+			for _, d := range docs {
+				if !yield(d, nil) {
+					return
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+		if faults = r.Faults; r.Stray > 0 {
+			faults = append(faults, fmt.Sprintf("%d values that nothing leads to", r.Stray))
+		}
+		return nil
+	})
+	return faults, err
 }
 
 // Sweep deletes the values of an index that nothing leads to, as a crash leaves them
@@ -120,4 +151,24 @@ func (c *checker) compare(docs iter.Seq2[Document, error]) error {
 		c.report.fault("document %q is indexed, and there is none", key)
 	}
 	return nil
+}
+
+// Keys returns the keys of the documents of an index that begin with keyPrefix,
+// sorted.
+func Keys(ctx context.Context, s kv.KVStorage, ix, keyPrefix string) (keys []string, err error) {
+	err = kv.View(ctx, s, func(tx kv.KVStorage) error {
+		x := at(tx, ix)
+		st, ok, err := x.Load(ctx, tx)
+		if err != nil || !ok {
+			return err
+		}
+		snap, err := x.OpenAt(ctx, tx, st)
+		if err != nil {
+			return err
+		}
+		defer snap.Close()
+		keys, err = snap.Keys(ctx, keyPrefix)
+		return err
+	})
+	return keys, err
 }

@@ -108,7 +108,7 @@ func TestDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := answers(t, s)
-			r, err := textsearch.Check(ctx, s, ix, all.seq())
+			r, err := textsearch.Check(ctx, s, ix, "", all.seq())
 			if err != nil {
 				t.Fatalf("%q, damage %d: check: %v", e.Key, i, err)
 			}
@@ -126,15 +126,15 @@ func TestDamage(t *testing.T) {
 // Check compares with content.
 func TestCheckComparesWithContent(t *testing.T) {
 	for fault, change := range map[string]func(d docs){
-		"":               func(docs) {},
-		`"new" is missi`: func(d docs) { d["new"] = "x" },
+		"":                                  func(docs) {},
+		`"new" is missi`:                    func(d docs) { d["new"] = "x" },
 		`"a" is indexed, and there is none`: func(d docs) { delete(d, "a") },
 		`"a" is indexed with other words`:   func(d docs) { d["a"] = "apples deploys" },
 	} {
 		all := docs{"a": "apples deployed", "b": "apples twice twice"}
 		s := indexed(t, all)
 		change(all)
-		r, err := textsearch.Check(ctx, s, ix, all.seq())
+		r, err := textsearch.Check(ctx, s, ix, "", all.seq())
 		if err != nil || r.Documents != 2 || r.Length != 5 || r.Postings != 4 {
 			t.Errorf("%+v, %v", r, err)
 		}

@@ -156,11 +156,11 @@ func rebuild(tb testing.TB, s kv.KVStorage, d docs) {
 func wantFresh(tb testing.TB, s kv.KVStorage, d docs) {
 	tb.Helper()
 	wantSound(tb, s, d.seq())
-	fresh, err := textsearch.Check(ctx, indexed(tb, d), ix, nil)
+	fresh, err := textsearch.Check(ctx, indexed(tb, d), ix, "", nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	got, err := textsearch.Check(ctx, s, ix, nil)
+	got, err := textsearch.Check(ctx, s, ix, "", nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func wantFresh(tb testing.TB, s kv.KVStorage, d docs) {
 // wantSound checks that Check finds nothing wrong.
 func wantSound(tb testing.TB, s kv.KVStorage, d iter.Seq2[textsearch.Document, error]) {
 	tb.Helper()
-	r, err := textsearch.Check(ctx, s, ix, d)
+	r, err := textsearch.Check(ctx, s, ix, "", d)
 	if err != nil {
 		tb.Fatal(err)
 	}

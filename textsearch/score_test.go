@@ -70,7 +70,7 @@ func TestC02_EmptyDocuments(t *testing.T) {
 	wantKeys(t, s, "")
 	wantFresh(t, s, docs{"d1": ""})
 	drop(t, s, "d1")
-	if left := dump(t, s); strings.Count(left, "\n") != 1 || !strings.Contains(left, "stats") {
+	if left := dump(t, s); left != "" {
 		t.Errorf("an index without documents holds\n%s", left)
 	}
 }

@@ -17,7 +17,7 @@ var crabtextIndexer = indexer{
 	title:  "textsearch",
 	module: crabdbEngine.module,
 	settings: "On crabdb by kv/crabkv with the zero Options. English: an inflection is found by its stem, and the exact form " +
-		"ranks first. BM25; no positions are kept. One message a commit: Put; in bulk: a Batch. Durable: SyncWrite. Optimized: Compact. " +
+		"ranks first. BM25; no positions are kept. One message a commit: Put; in bulk: a Batch. Durable: SyncWrite. Optimized: Optimize, and Compact. " +
 		"Every Put looks for an earlier document of its key. It has no literal index yet.",
 	open: openCrabtext,
 }
@@ -58,7 +58,7 @@ func (x crabtext) add(docs []document) error {
 	})
 }
 
-func (x crabtext) search(q query, limit int) (textsearch.Result, error) {
+func (x crabtext) search(q query, limit int, count bool) (textsearch.Result, error) {
 	if q.Kind == literal {
 		return textsearch.Result{}, errors.ErrUnsupported
 	}
@@ -66,11 +66,11 @@ func (x crabtext) search(q query, limit int) (textsearch.Result, error) {
 	if q.Kind == prefix {
 		text += "*"
 	}
-	return textsearch.Search(context.Background(), x.store, messagesIndex, textsearch.Query{Text: text, Limit: limit})
+	return textsearch.Search(context.Background(), x.store, messagesIndex, textsearch.Query{Text: text, Limit: limit, Count: count})
 }
 
 func (x crabtext) top(q query) ([]string, error) {
-	found, err := x.search(q, topHits)
+	found, err := x.search(q, topHits, false)
 	var keys []string
 	for _, h := range found.Hits {
 		keys = append(keys, h.Key)
@@ -79,10 +79,15 @@ func (x crabtext) top(q query) ([]string, error) {
 }
 
 func (x crabtext) count(q query) (int, error) {
-	found, err := x.search(q, 1)
+	found, err := x.search(q, 1, true)
 	return found.Total, err
 }
 
-func (x crabtext) optimize() error { return x.store.Compact(context.Background()) }
+func (x crabtext) optimize() error {
+	if err := textsearch.Optimize(context.Background(), x.store, messagesIndex); err != nil {
+		return err
+	}
+	return x.store.Compact(context.Background())
+}
 
 func (x crabtext) close() error { return x.store.Close() }

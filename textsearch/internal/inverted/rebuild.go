@@ -17,15 +17,8 @@ import (
 // Begin begins a generation, and gives up one that was begun before. It does not
 // look at the index that serves, which may be damaged or of another version.
 func (x *Index) Begin(ctx context.Context, tx kv.KVStorage, config string) error {
-	last := uint64(0)
-	for _, name := range []string{"stats", "building"} {
-		st, err := kv.Load[Stats](ctx, tx, x.col, x.key(name))
-		if err == nil {
-			last = max(last, st.Generation)
-		}
-	}
-	// What an index of an older version has is in no generation: Sweep deletes it.
-	st := Stats{Version: Version, Generation: last + 1, Config: config}
+	// No generation before had that number, whatever is left of it.
+	st := Stats{Version: Version, Generation: newID(), Config: config}
 	return kv.Store(ctx, tx, x.col, x.key("building"), &st)
 }
 
@@ -48,7 +41,12 @@ func (x *Index) Finish(ctx context.Context, tx kv.KVStorage) error {
 	if !ok {
 		return kv.ErrConflict // another has finished it, or given it up
 	}
-	if err := kv.Store(ctx, tx, x.col, x.key("stats"), &st); err != nil {
+	if st.Documents > 0 {
+		err = kv.Store(ctx, tx, x.col, x.key("stats"), &st)
+	} else {
+		_, err = tx.Delete(ctx, x.col, x.key("stats"))
+	}
+	if err != nil {
 		return err
 	}
 	_, err = tx.Delete(ctx, x.col, x.key("building"))
@@ -98,6 +96,7 @@ type liveGeneration struct {
 	shelf    *shelf
 	segments map[string]bool
 	logFrom  string
+	logTo    string
 }
 
 func (x *Index) generation(ctx context.Context, tx kv.KVStorage, st *Stats) (liveGeneration, error) {
@@ -106,7 +105,9 @@ func (x *Index) generation(ctx context.Context, tx kv.KVStorage, st *Stats) (liv
 	if err != nil {
 		return liveGeneration{}, err
 	}
-	g := liveGeneration{s, map[string]bool{}, string(s.logKey(st.First))}
+	g := liveGeneration{shelf: s, segments: map[string]bool{}}
+	g.logFrom = string(s.logKey(st.First))
+	g.logTo = string(s.logKey(st.Next))
 	for _, seg := range l.Segments {
 		g.segments[string(s.segmentKey(seg.ID))] = true
 	}
@@ -135,7 +136,7 @@ func (x *Index) leads(live []liveGeneration, key []byte) bool {
 			prefix := len(g.shelf.root) + len("seg/") + 17
 			return len(key) > prefix && g.segments[string(key[:prefix])]
 		case "new":
-			return string(key) >= g.logFrom
+			return string(key) >= g.logFrom && string(key) < g.logTo
 		default:
 			return part == "list" || part == "key"
 		}

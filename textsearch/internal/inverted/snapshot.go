@@ -2,6 +2,7 @@ package inverted
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/crabstore/crabstore/kv"
@@ -251,4 +252,30 @@ func (d *delta) Under(_ context.Context, prefix string) (from, to uint32, admit 
 // one.
 func Before(ctx context.Context, s Source, key string) (uint32, error) {
 	return s.(*segment).docsBefore(ctx, []byte(key))
+}
+
+// Keys returns the keys of the documents that begin with a prefix, sorted.
+func (s *Snapshot) Keys(ctx context.Context, prefix string) (keys []string, err error) {
+	for _, src := range s.Sources {
+		from, to, admit, err := src.Under(ctx, prefix)
+		if err != nil {
+			return nil, err
+		}
+		for n := from; n < to; n++ {
+			gone, err := src.Gone(ctx, n/Window)
+			if err != nil {
+				return nil, err
+			}
+			if gone.has(n%Window) || admit != nil && !admit(n) {
+				continue
+			}
+			key, err := src.Key(ctx, n)
+			if err != nil {
+				return nil, err
+			}
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys, nil
 }

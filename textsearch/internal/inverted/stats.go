@@ -125,3 +125,5 @@ func (l *list) find(id uint64) *Segment {
 	}
 	return nil
 }
+
+func (l *list) empty() bool { return len(l.Segments)+len(l.Merges)+len(l.Trash) == 0 }

@@ -513,6 +513,12 @@ func (w *Writer) readLog(ctx context.Context) (*memory, error) {
 }
 
 func (w *Writer) writeStats(ctx context.Context) error {
+	if w.changed && w.list.empty() {
+		w.stats.List, w.changed = 0, false
+		if _, err := w.shelf.tx.Delete(ctx, w.shelf.col, w.shelf.under("list")); err != nil {
+			return err
+		}
+	}
 	if w.changed {
 		w.stats.List = newID()
 		if err := kv.Store(ctx, w.shelf.tx, w.shelf.col, w.shelf.under("list"), w.list); err != nil {
@@ -534,9 +540,22 @@ func (w *Writer) clean(ctx context.Context) error {
 		}
 	}
 	w.later = w.later[:0]
-	if w.stats.List == 0 {
+	if w.stats.List != 0 {
+		if err := w.cleanTrash(ctx); err != nil {
+			return err
+		}
+	}
+	if w.stats.Documents > 0 || w.stats.List != 0 || w.name != "stats" {
 		return nil
 	}
+	// Nothing is left but that nothing is left.
+	_, err := w.shelf.tx.Delete(ctx, w.shelf.col, w.ix.key(w.name))
+	w.stats.First, w.stats.Next = 0, 0
+	return err
+}
+
+// cleanTrash deletes some values of segments that are no more.
+func (w *Writer) cleanTrash(ctx context.Context) error {
 	l := w.list
 	if l == nil {
 		var err error

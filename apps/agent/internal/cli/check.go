@@ -125,14 +125,17 @@ func (a *app) checkAll(ctx context.Context, s *crabkv.Store, tell func(fault) er
 func checkOthers(ctx context.Context, s kv.KVStorage, tell func(fault) error) error {
 	for _, of := range []struct {
 		where string
-		check func(context.Context, kv.KVStorage) ([]kv.Difference, error)
-	}{{"import", importer.Check}, {"memories", memory.Check}, {"skills", skills.Check}, {"agents", agents.Check}} {
-		differences, err := of.check(ctx, s)
+		check func(context.Context, kv.KVStorage) ([]string, error)
+	}{
+		{"import", said(importer.Check)}, {"memories", memory.Check},
+		{"skills", skills.Check}, {"agents", said(agents.Check)},
+	} {
+		faults, err := of.check(ctx, s)
 		if err != nil {
 			return err
 		}
-		for _, d := range differences {
-			if err := tell(fault{Where: of.where, What: d.String()}); err != nil {
+		for _, what := range faults {
+			if err := tell(fault{Where: of.where, What: what}); err != nil {
 				return err
 			}
 		}
@@ -144,12 +147,25 @@ func checkOthers(ctx context.Context, s kv.KVStorage, tell func(fault) error) er
 	return err
 }
 
+// said has the differences that a check finds as sentences.
+func said(check func(context.Context, kv.KVStorage) ([]kv.Difference, error)) func(context.Context, kv.KVStorage) ([]string, error) {
+	return func(ctx context.Context, s kv.KVStorage) (faults []string, err error) {
+		found, err := check(ctx, s)
+		for _, d := range found {
+			faults = append(faults, d.String())
+		}
+		return faults, err
+	}
+}
+
 func (a *app) storeReindex() *cobra.Command {
 	return &cobra.Command{
 		Use: "reindex", Short: "Make every index anew from the content", Args: takes(),
+		Long: "Make every index anew from the content, beside the ones that serve: it can be cut short at\n" +
+			"any time, and the old ones are then as they were.",
 		RunE: a.run(func(ctx context.Context, _ []string) error {
 			return a.changing(ctx, func(s kv.KVStorage) error {
-				n, err := reindex(ctx, s)
+				n, err := a.reindex(ctx, s)
 				if err != nil {
 					return err
 				}
@@ -164,8 +180,15 @@ func (a *app) storeReindex() *cobra.Command {
 }
 
 // reindex makes every index anew and returns of how many sessions.
-func reindex(ctx context.Context, s kv.KVStorage) (int, error) {
-	n, err := home.Reindex(ctx, s)
+func (a *app) reindex(ctx context.Context, s kv.KVStorage) (int, error) {
+	bar := &console.Progress{}
+	if !a.json {
+		bar = a.err.Progress("indexing")
+	}
+	defer bar.End()
+	n, err := home.Reindex(ctx, s, func(done, total int) {
+		bar.Set(int64(done), int64(total), fmt.Sprintf("%d/%d sessions", done, total))
+	})
 	if err != nil {
 		return n, err
 	}

@@ -230,6 +230,9 @@ func (a *app) storeCompact() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if err := home.Optimize(ctx, s); err != nil {
+					return err
+				}
 				if err := s.Compact(ctx); err != nil {
 					return err
 				}

@@ -35,7 +35,7 @@ func (p *Printer) Progress(title string) *Progress {
 	return b
 }
 
-// Set says how far it is, in bytes, and what it is at.
+// Set says how far it is, of a total, and what it is at.
 func (b *Progress) Set(value, total int64, title string) {
 	if b.tracker == nil {
 		return

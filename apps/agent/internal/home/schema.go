@@ -14,8 +14,9 @@ import (
 
 // SchemaVersion is that of the keyspace which this program reads and writes. A
 // store without one is of version 0: empty, or of another implementation of the
-// same keys, whose text index is not ours.
-const SchemaVersion = 1
+// same keys, whose text index is not ours. Version 1 had a key for each word of each
+// message.
+const SchemaVersion = 2
 
 func schemaKey(s kv.KVStorage) []byte { return kv.Key(s, "schema") }
 
@@ -52,7 +53,7 @@ func upgrade(ctx context.Context, s kv.KVStorage, tell func(string)) error {
 	}
 	if !empty {
 		tell(fmt.Sprintf("bringing the store from keyspace version %d to %d: its indexes are made anew", v, SchemaVersion))
-		if err := fillIndexes(ctx, s); err != nil {
+		if err := fillIndexes(ctx, s, tell); err != nil {
 			return fmt.Errorf("bring the store up to date: %w", err)
 		}
 	}
@@ -69,19 +70,26 @@ func isEmpty(ctx context.Context, s kv.KVStorage) (bool, error) {
 }
 
 // fillIndexes drops the text index, which is not ours, and makes every index anew
-// from the content.
-func fillIndexes(ctx context.Context, s kv.KVStorage) error {
+// from the content. It tells of every thousand sessions.
+func fillIndexes(ctx context.Context, s kv.KVStorage, tell func(string)) error {
 	if err := dropText(ctx, s); err != nil {
 		return err
 	}
-	_, err := Reindex(ctx, s)
+	told := 0
+	_, err := Reindex(ctx, s, func(done, total int) {
+		if done >= told+1000 {
+			told = done
+			tell(fmt.Sprintf("%d of %d sessions indexed", done, total))
+		}
+	})
 	return err
 }
 
 // Reindex makes every index of the packages above the store anew from the content,
-// and returns of how many sessions.
-func Reindex(ctx context.Context, s kv.KVStorage) (int, error) {
-	n, err := sessions.Reindex(ctx, s, "")
+// and returns of how many sessions. tell is called now and then with how many of
+// all are done, and may be nil.
+func Reindex(ctx context.Context, s kv.KVStorage, tell func(done, total int)) (int, error) {
+	n, err := sessions.ReindexAll(ctx, s, tell)
 	if err != nil {
 		return n, err
 	}
@@ -91,6 +99,21 @@ func Reindex(ctx context.Context, s kv.KVStorage) (int, error) {
 		}
 	}
 	return n, nil
+}
+
+// Optimize makes the text indexes as small and as fast as they can be, and leaves
+// nothing in them of what was deleted. Those of a store of an older version it leaves
+// as they are.
+func Optimize(ctx context.Context, s kv.KVStorage) error {
+	if v, err := schemaOf(ctx, s); err != nil || v != SchemaVersion {
+		return err
+	}
+	for _, step := range []func(context.Context, kv.KVStorage) error{sessions.Optimize, memory.Optimize, skills.Optimize} {
+		if err := step(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // dropped is how many keys dropText deletes in one commit.

@@ -23,7 +23,7 @@ func (s *storing) begin(ctx context.Context) error {
 	if err != nil || !left {
 		return err
 	}
-	if _, err := sessions.Reindex(ctx, s.store, ""); err != nil {
+	if _, err := sessions.ReindexAll(ctx, s.store, nil); err != nil {
 		return err
 	}
 	s.marked = true
