@@ -55,7 +55,7 @@ func newBatch(ctx context.Context, tx kv.KVStorage, ix string, set Settings) (*B
 		return nil, err
 	}
 	b := emptyBatch(tx, ix)
-	if err := b.write(w, tx, ix); err != nil {
+	if err := b.write(w); err != nil {
 		return nil, err
 	}
 	return b, b.writeBuilder(ctx, tx, ix)
@@ -66,12 +66,11 @@ func emptyBatch(tx kv.KVStorage, ix string) *Batch {
 }
 
 // write adds a writer to what the batch writes.
-func (b *Batch) write(w *inverted.Writer, tx kv.KVStorage, ix string) error {
-	x, a, err := inLanguage(tx, ix, w.Stats().Config)
+func (b *Batch) write(w *inverted.Writer) error {
+	a, err := analyzerOf(w.Stats().Config)
 	if err != nil {
 		return err
 	}
-	w.GroupBy(x.Group)
 	b.targets = append(b.targets, target{w, a})
 	return nil
 }
@@ -82,7 +81,7 @@ func (b *Batch) writeBuilder(ctx context.Context, tx kv.KVStorage, ix string) er
 	if w == nil || err != nil {
 		return err
 	}
-	return b.write(w, tx, ix)
+	return b.write(w)
 }
 
 // checkKey returns ErrKey unless a document can be called key.

@@ -49,11 +49,12 @@ func Check(ctx context.Context, s kv.KVStorage, ix, keyPrefix string, docs iter.
 	}
 	r := &Report{}
 	err = kv.View(ctx, s, func(tx kv.KVStorage) error {
-		st, ok, err := at(tx, ix).Load(ctx, tx)
+		x := at(tx, ix)
+		st, ok, err := x.Load(ctx, tx)
 		if err != nil || !ok {
 			st.Config = set.Language // Check tells of the error
 		}
-		x, a, err := inLanguage(tx, ix, st.Config)
+		a, err := analyzerOf(st.Config)
 		if err != nil {
 			r.fault("%v", err)
 			return nil

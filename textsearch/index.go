@@ -84,16 +84,24 @@ func inSteps(ctx context.Context, s kv.KVStorage, step func(tx kv.KVStorage) (in
 	}
 }
 
-// at is where the index lies.
-func at(s kv.KVStorage, ix string) *inverted.Index { return inverted.At(s, kv.Text, "text", ix) }
+// at is where the index lies. Its groups are the words of one stem.
+func at(s kv.KVStorage, ix string) *inverted.Index {
+	x := inverted.At(s, kv.Text, "text", ix)
+	x.Groups = func(language string) (inverted.Group, error) {
+		a, err := analyzerOf(language)
+		if err != nil {
+			return nil, err
+		}
+		return a.Stem, nil
+	}
+	return x
+}
 
-// inLanguage returns the index with the groups of a language, and its analyzer.
-func inLanguage(s kv.KVStorage, ix, language string) (*inverted.Index, *analysis.Analyzer, error) {
+// analyzerOf returns the analyzer of the language that an index says it is in.
+func analyzerOf(language string) (*analysis.Analyzer, error) {
 	a, err := analysis.New(language)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	x := at(s, ix)
-	x.Group = a.Stem
-	return x, a, nil
+	return a, nil
 }

@@ -180,6 +180,11 @@ func TestModel(t *testing.T) {
 		s := tuned{memkv.New(), set}
 		for range 1 + rng.IntN(60) {
 			m.change(t, s, rng)
+			if rng.IntN(20) == 0 { // into a segment; what comes then is in the log
+				if err := textsearch.Optimize(ctx, s, ix); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
 		for range 20 {
 			m.compare(t, s, randomQuery(rng))

@@ -64,11 +64,12 @@ func Search(ctx context.Context, s kv.KVStorage, ix string, q Query) (Result, er
 }
 
 func search(ctx context.Context, tx kv.KVStorage, ix string, q Query, set Settings) (Result, error) {
-	st, ok, err := at(tx, ix).Load(ctx, tx)
+	x := at(tx, ix)
+	st, ok, err := x.Load(ctx, tx)
 	if err != nil || !ok {
 		return Result{}, err
 	}
-	x, a, err := inLanguage(tx, ix, st.Config)
+	a, err := analyzerOf(st.Config)
 	if err != nil {
 		return Result{}, err
 	}

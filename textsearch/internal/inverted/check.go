@@ -66,6 +66,7 @@ func (x *Index) Check(ctx context.Context, tx kv.KVStorage, p *Printer, visit fu
 type checker struct {
 	ctx     context.Context
 	ix      *Index
+	group   Group
 	printer *Printer
 	visit   func(Checked)
 	seen    map[string]bool
@@ -97,6 +98,11 @@ func (c *checker) run(tx kv.KVStorage) error {
 }
 
 func (c *checker) generation(tx kv.KVStorage, st *Stats) error {
+	group, err := c.ix.groups(st)
+	if err != nil {
+		return err
+	}
+	c.group = group
 	s := newShelf(tx, c.ix.col, c.ix.root, st.Generation)
 	s.cache = new(kv.Cache) // what is stored, and not what is known of it
 	l, err := s.list(c.ctx, st)
@@ -230,8 +236,8 @@ func (c *checker) terms(seg *segment, docs []Checked) error {
 		if err != nil {
 			return fmt.Errorf("%w: term %q", err, key)
 		}
-		if c.ix.Group != nil {
-			if g := c.ix.Group(string(key)); g != string(key) {
+		if c.group != nil {
+			if g := c.group(string(key)); g != string(key) {
 				grouped[string(groupKey(g, string(key)))] = true
 			}
 		}

@@ -33,7 +33,7 @@ func groupOf(term string) string { return term[:min(len(term), 2)] }
 
 func index(s kv.KVStorage) *Index {
 	x := At(s, kv.Text, "text", "test")
-	x.Group = groupOf
+	x.Groups = func(string) (Group, error) { return groupOf, nil }
 	return x
 }
 

@@ -176,7 +176,7 @@ type merging struct {
 }
 
 func (w *Writer) resume(ctx context.Context, m *merge, budget int) (*merging, error) {
-	r := &merging{merge: m, ctx: ctx, shelf: w.shelf, budget: budget, group: w.ix.Group != nil}
+	r := &merging{merge: m, ctx: ctx, shelf: w.shelf, budget: budget, group: w.group != nil}
 	for _, id := range m.Inputs {
 		info := w.list.find(id)
 		if info == nil {

@@ -28,7 +28,7 @@ func (x *Index) Builder(ctx context.Context, tx kv.KVStorage) (*Writer, error) {
 	if !ok || err != nil {
 		return nil, err
 	}
-	return x.writer(tx, "building", st), nil
+	return x.writer(tx, "building", st)
 }
 
 // Finish puts the generation that was built in place of the one that serves. What
@@ -167,7 +167,10 @@ func (x *Index) optimizeSome(ctx context.Context, tx kv.KVStorage) (done bool, e
 	if !ok || err != nil {
 		return true, err
 	}
-	w := x.writer(tx, "stats", st)
+	w, err := x.writer(tx, "stats", st)
+	if err != nil {
+		return false, err
+	}
 	if err := w.wantList(ctx); err != nil {
 		return false, err
 	}

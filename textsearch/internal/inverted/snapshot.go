@@ -31,7 +31,11 @@ func (x *Index) OpenAt(ctx context.Context, tx kv.KVStorage, st Stats) (snap *Sn
 		}
 		snap.Sources = append(snap.Sources, seg)
 	}
-	if snap.delta, err = s.deltaOf(ctx, &st, x.Group); err != nil {
+	group, err := x.groups(&st)
+	if err != nil {
+		return nil, err
+	}
+	if snap.delta, err = s.deltaOf(ctx, &st, group); err != nil {
 		return nil, err
 	}
 	if snap.delta != nil {

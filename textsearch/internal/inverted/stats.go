@@ -56,8 +56,19 @@ func newID() uint64 {
 type Index struct {
 	col  kv.Column
 	root []byte
-	// Group returns the group of a term, or the term itself. Nil is no groups.
-	Group func(term string) string
+	// Groups returns, by the client's Config, what returns the group of a term, or the
+	// term itself. Nil is no groups.
+	Groups func(config string) (Group, error)
+}
+
+// Group returns the group of a term, or the term itself.
+type Group = func(term string) string
+
+func (x *Index) groups(st *Stats) (Group, error) {
+	if x.Groups == nil {
+		return nil, nil
+	}
+	return x.Groups(st.Config)
 }
 
 // At returns the index of a kind, like "text", and a name in a store.

@@ -26,6 +26,7 @@ const (
 // Flush: a transaction whose writer was not flushed must not commit.
 type Writer struct {
 	ix    *Index
+	group Group
 	name  string // of the statistics: "stats" or "building"
 	shelf *shelf
 	stats Stats
@@ -62,18 +63,19 @@ func (x *Index) newWriter(ctx context.Context, tx kv.KVStorage, name, config str
 	if !ok {
 		st = Stats{Version: Version, Generation: 1, Config: config}
 	}
-	return x.writer(tx, name, st), nil
+	return x.writer(tx, name, st)
 }
 
-func (x *Index) writer(tx kv.KVStorage, name string, st Stats) *Writer {
-	return &Writer{
-		ix: x, name: name, shelf: newShelf(tx, x.col, x.root, st.Generation), stats: st,
-		mem: newMemory(), gone: map[goneAt]*bitmap{}, touched: map[uint64]bool{}, going: map[string]uint64{},
+func (x *Index) writer(tx kv.KVStorage, name string, st Stats) (*Writer, error) {
+	group, err := x.groups(&st)
+	if err != nil {
+		return nil, err
 	}
+	return &Writer{
+		ix: x, group: group, name: name, shelf: newShelf(tx, x.col, x.root, st.Generation), stats: st,
+		mem: newMemory(), gone: map[goneAt]*bitmap{}, touched: map[uint64]bool{}, going: map[string]uint64{},
+	}, nil
 }
-
-// GroupBy sets the groups, of an index whose client has to see its Config first.
-func (w *Writer) GroupBy(group func(term string) string) { w.ix.Group = group }
 
 // Stats returns the statistics as the writer has them.
 func (w *Writer) Stats() Stats { return w.stats }
@@ -329,7 +331,7 @@ func (w *Writer) dropRange(ctx context.Context, seg *segment, prefix string) (n 
 // writeGathered makes a segment of what was gathered.
 func (w *Writer) writeGathered(ctx context.Context) error {
 	if w.mem.live() > 0 {
-		seg, err := w.mem.write(ctx, w.shelf, newID(), w.ix.Group)
+		seg, err := w.mem.write(ctx, w.shelf, newID(), w.group)
 		if err != nil {
 			return err
 		}
@@ -474,7 +476,7 @@ func (w *Writer) takeLog(ctx context.Context) error {
 	if err != nil || m.live() == 0 {
 		return err
 	}
-	seg, err := m.write(ctx, w.shelf, newID(), w.ix.Group)
+	seg, err := m.write(ctx, w.shelf, newID(), w.group)
 	if err != nil {
 		return err
 	}
