@@ -63,4 +63,8 @@ func Clear(ctx context.Context, s kv.KVStorage, ix string) error { return at(s, 
 func Sweep(ctx context.Context, s kv.KVStorage, ix string) error { return at(s, ix).SweepAll(ctx, s) }
 
 // at is where the index lies.
-func at(s kv.KVStorage, ix string) *inverted.Index { return inverted.At(s, kv.Archive, "tri", ix) }
+func at(s kv.KVStorage, ix string) *inverted.Index {
+	x := inverted.At(s, kv.Archive, "tri", ix)
+	x.Unranked = true
+	return x
+}

@@ -12,24 +12,27 @@ const blockSize = 128
 // A block is a mode byte, the numbers of documents and, unless all are one, the
 // frequencies:
 //
-//	mode       width of a packed number, or modeVarint or modeBitmap; with
+//	mode       width of a packed number, or modeVarint, or modeRice and a width; with
 //	           withFrequencies when these follow
 //	numbers    each as its distance from the one before, less one: packed in that
-//	           many bits, low bits first; or in uvarints; or as a bitmap with a
-//	           uvarint in front that says how many bytes it has
+//	           many bits, low bits first; or in uvarints; or by a Rice code, so many
+//	           of the low bits of each packed, and behind these for each as many
+//	           zeros as the rest of it says and a one. Where that width is 0 this is
+//	           a bitmap.
 //	frequencies  width byte, and each less one packed; or, with width sparse, a
 //	           count byte and for each above one its place, a byte, and a uvarint
 const (
 	modeVarint      = 33
-	modeBitmap      = 34
+	modeRice        = 34 // and up to modeMask
 	modeMask        = 0x3f
 	withFrequencies = 0x80
 	sparse          = 0xff
 )
 
 // appendBlock appends numbers, which ascend and lie above before, and their
-// frequencies. The first block of a list lies above -1.
-func appendBlock(b []byte, before int64, numbers, frequencies []uint32) []byte {
+// frequencies. The first block of a list lies above -1. One that is to be small takes
+// half again as long to read.
+func appendBlock(b []byte, before int64, numbers, frequencies []uint32, small bool) []byte {
 	flag := byte(0)
 	for _, f := range frequencies {
 		if f != 1 {
@@ -37,50 +40,82 @@ func appendBlock(b []byte, before int64, numbers, frequencies []uint32) []byte {
 			break
 		}
 	}
-	b = appendNumbers(b, flag, before, numbers)
+	b = appendNumbers(b, flag, before, numbers, small)
 	if flag != 0 {
 		b = appendFrequencies(b, frequencies)
 	}
 	return b
 }
 
-// appendNumbers takes the smallest of the three forms.
-func appendNumbers(b []byte, flag byte, before int64, numbers []uint32) []byte {
-	var gaps [blockSize]uint32
-	all, inVarints := uint32(0), 0
+// appendNumbers takes the smallest of the three forms; unless small, a Rice code only
+// as a bitmap.
+func appendNumbers(b []byte, flag byte, before int64, numbers []uint32, small bool) []byte {
+	var all [blockSize]uint32
+	gaps := all[:len(numbers)]
+	either, inVarints := uint32(0), 0
 	last := before
 	for i, n := range numbers {
 		gap := uint32(int64(n) - last - 1)
 		gaps[i] = gap
-		all |= gap
+		either |= gap
 		inVarints += uvarintSize(gap)
 		last = int64(n)
 	}
-	width := bits.Len32(all)
+	width := bits.Len32(either)
 	packed := (width*len(numbers) + 7) / 8
-	span := last - before // bits of a bitmap
-	bitmap := int((span+7)/8) + 2
+	low, rice := 0, 0
+	if small {
+		low, rice = riceWidth(gaps, uint64(last-before))
+	} else {
+		rice = int((last - before + 7) / 8)
+	}
 	switch {
-	case bitmap < packed && bitmap < inVarints && span <= 1<<17:
-		b = append(b, flag|modeBitmap)
-		return appendBitmap(b, before, int(span+7)/8, numbers)
+	case rice < packed && rice < inVarints:
+		return appendRice(append(b, flag|byte(modeRice+low)), gaps, low, rice)
 	case inVarints < packed:
 		b = append(b, flag|modeVarint)
-		for _, gap := range gaps[:len(numbers)] {
+		for _, gap := range gaps {
 			b = binary.AppendUvarint(b, uint64(gap))
 		}
 		return b
 	}
-	return appendPacked(append(b, flag|byte(width)), gaps[:len(numbers)], width)
+	return appendPacked(append(b, flag|byte(width)), gaps, width)
 }
 
-func appendBitmap(b []byte, before int64, size int, numbers []uint32) []byte {
-	b = binary.AppendUvarint(b, uint64(size))
-	at := len(b)
-	b = append(b, make([]byte, size)...)
-	for _, n := range numbers {
-		i := int64(n) - before - 1
-		b[at+int(i/8)] |= 1 << (i % 8)
+// riceWidth returns how many low bits of each gap are packed in the smallest Rice
+// code, and how many bytes that has. span is the sum of the gaps and one for each.
+func riceWidth(gaps []uint32, span uint64) (low, size int) {
+	// The best width is near the logarithm of the mean.
+	mean := span / uint64(len(gaps))
+	low = min(max(bits.Len64(mean)-2, 0), modeMask-modeRice-1)
+	size = riceSize(gaps, low)
+	if more := riceSize(gaps, low+1); more < size {
+		return low + 1, more
+	}
+	return low, size
+}
+
+func riceSize(gaps []uint32, low int) int {
+	zeros := uint64(0)
+	for _, gap := range gaps {
+		zeros += uint64(gap >> low)
+	}
+	return (len(gaps)*low+7)/8 + int((zeros+uint64(len(gaps))+7)/8)
+}
+
+func appendRice(b []byte, gaps []uint32, low, size int) []byte {
+	var lows [blockSize]uint32
+	for i, gap := range gaps {
+		lows[i] = gap & (1<<low - 1)
+	}
+	end := len(b) + size
+	b = appendPacked(b, lows[:len(gaps)], low)
+	at := 8 * len(b) // in bits
+	b = append(b, make([]byte, end-len(b))...)
+	for _, gap := range gaps {
+		at += int(gap >> low)
+		b[at/8] |= 1 << (at % 8)
+		at++
 	}
 	return b
 }
@@ -174,30 +209,60 @@ func decodeNumbers(data []byte, mode byte, before int64, numbers []uint32) (rest
 			next++
 		}
 		return data, next <= 1<<32
-	case mode == modeBitmap:
-		return decodeBitmap(data, next, numbers)
+	case mode >= modeRice:
+		return decodeRice(data, next, int(mode-modeRice), numbers)
 	}
 	return nil, false
 }
 
-func decodeBitmap(data []byte, base uint64, numbers []uint32) (rest []byte, ok bool) {
-	size, n := binary.Uvarint(data)
-	if n <= 0 || size > uint64(len(data)-n) || base+8*size > 1<<32 {
+func decodeRice(data []byte, next uint64, low int, numbers []uint32) (rest []byte, ok bool) {
+	if low == 0 {
+		return decodeBitmap(data, next, numbers)
+	}
+	if data, ok = unpack(data, low, numbers); !ok {
 		return nil, false
 	}
-	bitmap, rest := data[n:n+int(size)], data[n+int(size):]
-	found := 0
-	for at := 0; at < len(bitmap); at += 8 {
-		word := littleEndian(bitmap[at:])
-		for ; word != 0; word &= word - 1 {
-			if found == len(numbers) {
-				return nil, false
-			}
-			numbers[found] = uint32(base) + uint32(at*8+bits.TrailingZeros64(word))
-			found++
+	// next is what the low bits and the ones add up to, and the zeros in front of a
+	// one all that the others do.
+	done, behind := 0, 0
+	for at := 0; done < len(numbers); at += 64 {
+		if at/8 >= len(data) {
+			return nil, false
 		}
+		word := littleEndian(data[at/8:])
+		left := numbers[done:]
+		left = left[:min(bits.OnesCount64(word), len(left))]
+		zeros := uint64(at - done)
+		for i, v := range left {
+			one := bits.TrailingZeros64(word)
+			word &= word - 1
+			next += uint64(v)
+			left[i] = uint32(next + (zeros+uint64(one-i))<<(low&63))
+			next++
+			behind = at + one + 1
+		}
+		done += len(left)
 	}
-	return rest, found == len(numbers)
+	return data[(behind+7)/8:], next+uint64(behind-done)<<low <= 1<<32
+}
+
+func decodeBitmap(data []byte, base uint64, numbers []uint32) (rest []byte, ok bool) {
+	done, behind := 0, 0
+	for at := 0; done < len(numbers); at += 64 {
+		if at/8 >= len(data) {
+			return nil, false
+		}
+		word := littleEndian(data[at/8:])
+		left := numbers[done:]
+		left = left[:min(bits.OnesCount64(word), len(left))]
+		for i := range left {
+			behind = at + bits.TrailingZeros64(word)
+			left[i] = uint32(base) + uint32(behind)
+			word &= word - 1
+		}
+		done += len(left)
+	}
+	return data[behind/8+1:], base+uint64(behind) < 1<<32
 }
 
 // littleEndian reads up to eight bytes.
@@ -217,26 +282,17 @@ func unpack(data []byte, width int, values []uint32) (rest []byte, ok bool) {
 	if size > len(data) {
 		return nil, false
 	}
-	packed, rest := data[:size], data[size:]
 	mask := uint64(1)<<width - 1
-	acc, have := uint64(0), 0
-	for i := range values {
-		if have < width {
-			if len(packed) >= 4 {
-				acc |= uint64(binary.LittleEndian.Uint32(packed)) << have
-				have += 32
-				packed = packed[4:]
-			} else {
-				acc |= littleEndian(packed) << have
-				have += 8 * len(packed)
-				packed = nil
-			}
-		}
-		values[i] = uint32(acc & mask)
-		acc >>= width
-		have -= width
+	at, i := uint(0), 0 // at is in bits
+	for ; i < len(values) && at/8+8 <= uint(len(data)); i++ {
+		values[i] = uint32(binary.LittleEndian.Uint64(data[at/8:]) >> (at & 7) & mask)
+		at += uint(width)
 	}
-	return rest, true
+	for ; i < len(values); i++ {
+		values[i] = uint32(littleEndian(data[at/8:]) >> (at & 7) & mask)
+		at += uint(width)
+	}
+	return data[size:], true
 }
 
 func decodeFrequencies(data []byte, frequencies []uint32) bool {

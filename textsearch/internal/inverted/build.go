@@ -35,7 +35,7 @@ type writerState struct {
 func newSegmentWriter(ctx context.Context, s *shelf, state writerState, table byte) *segmentWriter {
 	w := &segmentWriter{ctx: ctx, shelf: s, state: state, table: table}
 	w.tw.done = w.chunkDone
-	w.lists = listWriter{chunk: state.Values, put: func(n uint32, value []byte) error {
+	w.lists = listWriter{unranked: s.unranked, chunk: state.Values, put: func(n uint32, value []byte) error {
 		return s.put(ctx, state.ID, postings, n, value)
 	}}
 	return w

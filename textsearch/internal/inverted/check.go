@@ -103,7 +103,7 @@ func (c *checker) generation(tx kv.KVStorage, st *Stats) error {
 		return err
 	}
 	c.group = group
-	s := newShelf(tx, c.ix.col, c.ix.root, st.Generation)
+	s := newShelf(tx, c.ix, st.Generation)
 	s.cache = new(kv.Cache) // what is stored, and not what is known of it
 	l, err := s.list(c.ctx, st)
 	if err != nil {

@@ -24,7 +24,8 @@ import (
 //	uvarint last<<1 | next   how far the last number is from that of the block before,
 //	                         less one; next when the block begins the next value
 //	uvarint size             in bytes
-//	best                     the pairs that count most: see appendBest
+//	best                     the pairs that count most: see appendBest; not of an index
+//	                         that is unranked
 const (
 	shortList      = 32
 	postingsTarget = 16 << 10
@@ -112,19 +113,20 @@ func listInMemory(numbers, frequencies []uint32) *List {
 
 // listWriter writes lists of postings into a segment.
 type listWriter struct {
-	put   func(n uint32, value []byte) error
-	norm  func(number uint32) (length byte, weight float64)
-	chunk uint32 // number of the value at hand
-	data  []byte // of it
-	skip  []byte
-	body  [][]byte // the blocks, those of one value together
+	unranked bool
+	put      func(n uint32, value []byte) error
+	norm     func(number uint32) (length byte, weight float64)
+	chunk    uint32 // number of the value at hand
+	data     []byte // of it
+	skip     []byte
+	body     [][]byte // the blocks, those of one value together
 }
 
 // add writes a list and returns its value in the table of terms.
 func (w *listWriter) add(value []byte, numbers, frequencies []uint32) ([]byte, error) {
 	if len(numbers) <= shortList {
 		value = binary.AppendUvarint(value, uint64(len(numbers))<<1)
-		return appendBlock(value, -1, numbers, frequencies), nil
+		return appendBlock(value, -1, numbers, frequencies, w.unranked), nil
 	}
 	w.encode(numbers, frequencies)
 	head := binary.AppendUvarint(nil, uint64(len(w.skip)))
@@ -169,12 +171,14 @@ func (w *listWriter) encode(numbers, frequencies []uint32) {
 			last, next = &w.body[len(w.body)-1], 1
 		}
 		size := len(*last)
-		*last = appendBlock(*last, before, numbers[:n], frequencies[:n])
+		*last = appendBlock(*last, before, numbers[:n], frequencies[:n], w.unranked)
 		size = len(*last) - size
 		end := int64(numbers[n-1])
 		w.skip = binary.AppendUvarint(w.skip, uint64(end-before-1)<<1|next)
 		w.skip = binary.AppendUvarint(w.skip, uint64(size))
-		w.skip = w.appendBest(w.skip, numbers[:n], frequencies[:n])
+		if !w.unranked {
+			w.skip = w.appendBest(w.skip, numbers[:n], frequencies[:n])
+		}
 		before = end
 		numbers, frequencies = numbers[n:], frequencies[n:]
 	}
@@ -288,7 +292,7 @@ func (s *segment) longList(ctx context.Context, count, chunk uint32, offset int)
 	if err != nil {
 		return nil, err
 	}
-	blocks, ok := readSkips(data, int(count), chunk, offset)
+	blocks, ok := readSkips(data, int(count), chunk, offset, !s.unranked)
 	if !ok || blocks[len(blocks)-1].Last >= s.Docs {
 		return nil, s.corrupt(s.ID, postings, chunk)
 	}
@@ -296,7 +300,7 @@ func (s *segment) longList(ctx context.Context, count, chunk uint32, offset int)
 	return &List{Count: count, Blocks: blocks, source: s}, nil
 }
 
-func readSkips(data []byte, count int, chunk uint32, offset int) (blocks []Block, ok bool) {
+func readSkips(data []byte, count int, chunk uint32, offset int, ranked bool) (blocks []Block, ok bool) {
 	if offset >= len(data) {
 		return nil, false
 	}
@@ -306,9 +310,14 @@ func readSkips(data []byte, count int, chunk uint32, offset int) (blocks []Block
 	}
 	table := data[offset+n : offset+n+int(size)]
 	at := offset + n + int(size)
+	n = (count + blockSize - 1) / blockSize
+	if n > len(table) {
+		return nil, false
+	}
+	blocks = make([]Block, 0, n)
 	before := int64(-1)
 	for left := count; left > 0; left -= blockSize {
-		b := Block{before: before, First: uint32(before + 1), Count: min(left, blockSize), chunk: chunk, Weight: 1}
+		b := Block{before: before, First: uint32(before + 1), Count: min(left, blockSize), chunk: chunk}
 		last, n := binary.Uvarint(table)
 		if n <= 0 || last>>1 > 1<<32 {
 			return nil, false
@@ -327,8 +336,12 @@ func readSkips(data []byte, count int, chunk uint32, offset int) (blocks []Block
 		}
 		b.Last, b.offset, b.size = uint32(before), at, int(size)
 		at += int(size)
-		if table, ok = b.readBest(table[n+m:]); !ok {
-			return nil, false
+		table = table[n+m:]
+		if ranked {
+			b.Weight = 1
+			if table, ok = b.readBest(table); !ok {
+				return nil, false
+			}
 		}
 		blocks = append(blocks, b)
 	}

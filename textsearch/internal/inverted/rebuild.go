@@ -100,7 +100,7 @@ type liveGeneration struct {
 }
 
 func (x *Index) generation(ctx context.Context, tx kv.KVStorage, st *Stats) (liveGeneration, error) {
-	s := newShelf(tx, x.col, x.root, st.Generation)
+	s := newShelf(tx, x, st.Generation)
 	l, err := s.list(ctx, st)
 	if err != nil {
 		return liveGeneration{}, err
@@ -231,7 +231,7 @@ func (x *Index) Segments(ctx context.Context, tx kv.KVStorage) (docs []uint32, e
 	if !ok || err != nil {
 		return nil, err
 	}
-	l, err := newShelf(tx, x.col, x.root, st.Generation).list(ctx, &st)
+	l, err := newShelf(tx, x, st.Generation).list(ctx, &st)
 	if err != nil {
 		return nil, err
 	}

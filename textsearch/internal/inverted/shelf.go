@@ -34,16 +34,17 @@ func placesOf(table byte) byte { return table - 'a' + 'A' }
 
 // shelf is where the values of one generation of an index lie.
 type shelf struct {
-	tx    kv.KVStorage
-	col   kv.Column
-	root  []byte // prefix of all keys of the generation, with its slash
-	cache *kv.Cache
-	key   []byte
+	tx       kv.KVStorage
+	col      kv.Column
+	root     []byte // prefix of all keys of the generation, with its slash
+	cache    *kv.Cache
+	unranked bool // see Index
+	key      []byte
 }
 
-func newShelf(tx kv.KVStorage, col kv.Column, root []byte, generation uint64) *shelf {
-	root = strconv.AppendUint(append([]byte{}, root...), generation, 10)
-	return &shelf{tx: tx, col: col, root: append(root, '/'), cache: kv.CacheOf(tx)}
+func newShelf(tx kv.KVStorage, x *Index, generation uint64) *shelf {
+	root := strconv.AppendUint(append([]byte{}, x.root...), generation, 10)
+	return &shelf{tx: tx, col: x.col, root: append(root, '/'), unranked: x.Unranked, cache: kv.CacheOf(tx)}
 }
 
 func (s *shelf) under(parts ...string) []byte {

@@ -18,7 +18,7 @@ type Snapshot struct {
 // OpenAt returns the index, of which the statistics were read from tx, for searching.
 // It is to be closed soon.
 func (x *Index) OpenAt(ctx context.Context, tx kv.KVStorage, st Stats) (snap *Snapshot, err error) {
-	s := newShelf(tx, x.col, x.root, st.Generation)
+	s := newShelf(tx, x, st.Generation)
 	l, err := s.list(ctx, &st)
 	if err != nil {
 		return nil, err

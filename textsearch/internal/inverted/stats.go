@@ -59,6 +59,10 @@ type Index struct {
 	// Groups returns, by the client's Config, what returns the group of a term, or the
 	// term itself. Nil is no groups.
 	Groups func(config string) (Group, error)
+	// Unranked is an index whose postings are not told apart by what they are worth:
+	// Block.Best is nil, and blocks are coded to be small. It is as it was when the
+	// first document came.
+	Unranked bool
 }
 
 // Group returns the group of a term, or the term itself.

@@ -72,7 +72,7 @@ func (x *Index) writer(tx kv.KVStorage, name string, st Stats) (*Writer, error) 
 		return nil, err
 	}
 	return &Writer{
-		ix: x, group: group, name: name, shelf: newShelf(tx, x.col, x.root, st.Generation), stats: st,
+		ix: x, group: group, name: name, shelf: newShelf(tx, x, st.Generation), stats: st,
 		mem: newMemory(), gone: map[goneAt]*bitmap{}, touched: map[uint64]bool{}, going: map[string]uint64{},
 	}, nil
 }
