@@ -62,7 +62,7 @@ func newBatch(ctx context.Context, tx kv.KVStorage, ix string, set Settings) (*B
 }
 
 func emptyBatch(tx kv.KVStorage, ix string) *Batch {
-	return &Batch{maxKey: at(tx, ix).MaxKey(), counts: map[string]int{}}
+	return &Batch{maxKey: at(tx, ix).MaxKey(), counts: make(map[string]int, 64)}
 }
 
 // write adds a writer to what the batch writes.

@@ -116,7 +116,7 @@ func (e *evaluator) hold(l *evaluatedList) error {
 	at := len(e.read)
 	e.read = e.read[:at+2*n]
 	l.numbers, l.frequencies = e.read[at:at:at+n], e.read[at+n:at+n:at+2*n]
-	for i := range l.Blocks {
+	for i := range l.Parts() {
 		numbers, frequencies, err := l.Read(e.sr.ctx, i, &e.buffers)
 		if err != nil {
 			return err
@@ -228,7 +228,7 @@ func (e *evaluator) limits(first, last uint32) ([]windowLimit, error) {
 
 // listLimits sets in most what a list has at best in each window.
 func (e *evaluator) listLimits(l *evaluatedList, factor float64, first, last uint32, most []int64) error {
-	if l.Blocks[0].Best != nil {
+	if l.Blocks != nil {
 		for i := range l.Blocks {
 			b := &l.Blocks[i]
 			from, to := max(b.First/inverted.Window, first), min(b.Last/inverted.Window, last)
@@ -452,7 +452,7 @@ func (e *evaluator) blocks(look evaluated) error {
 	var order []ranked
 	for i := range look.lists {
 		l := &look.lists[i]
-		if l.Blocks[0].Best == nil {
+		if l.Blocks == nil {
 			if err := e.block(&look, l, l.numbers, l.frequencies); err != nil {
 				return err
 			}

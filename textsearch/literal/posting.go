@@ -10,6 +10,7 @@ import (
 // walk goes through a list of postings, forward only, and reads no block that what it
 // is asked for is not in.
 type walk struct {
+	term string
 	list    *inverted.List
 	block   int      // that numbers are of
 	numbers []uint32 // what is left of it; empty when it is not read
@@ -22,6 +23,16 @@ const end = 1<<32 - 1
 // to returns the first number at or above n, which is none that it was asked for
 // before or one above; end when there is none.
 func (w *walk) to(ctx context.Context, n uint32) (uint32, error) {
+	if all, _, ok := w.list.InMemory(); ok {
+		if all[len(all)-1] < n {
+			return end, nil
+		}
+		if w.numbers == nil {
+			w.numbers = all
+		}
+		w.numbers = w.numbers[first(w.numbers, n):]
+		return w.numbers[0], nil
+	}
 	blocks := w.list.Blocks
 	if blocks[w.block].Last < n {
 		w.numbers = nil

@@ -11,7 +11,7 @@ import (
 // words are nine tenths of what is written. Each word has one place, which it
 // shares with others and takes from them, so that the size is bounded and nobody
 // waits. It holds what the stemmer would say, and changes nothing but the time.
-type memo [1 << 14]atomic.Pointer[remembered]
+type memo [1 << 16]atomic.Pointer[remembered]
 
 type remembered struct{ term, stem string }
 

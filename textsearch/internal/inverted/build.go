@@ -129,7 +129,7 @@ type memoryDoc struct {
 type memoryPosting struct{ term, frequency uint32 }
 
 func newMemory() *memory {
-	return &memory{numbers: map[string]uint32{}, at: map[string]int{}}
+	return &memory{numbers: make(map[string]uint32, 64), at: map[string]int{}}
 }
 
 // add adds a document, in place of one with its key.

@@ -232,7 +232,7 @@ func (c *checker) table(seg *segment, table byte, fn func(key, value []byte) err
 func (c *checker) terms(seg *segment, docs []Checked) error {
 	grouped := map[string]bool{}
 	err := c.table(seg, termTable, func(key, value []byte) error {
-		l, err := seg.list(c.ctx, value)
+		l, err := seg.list(c.ctx, value, new(slab))
 		if err != nil {
 			return fmt.Errorf("%w: term %q", err, key)
 		}
@@ -262,8 +262,11 @@ func (c *checker) terms(seg *segment, docs []Checked) error {
 func (c *checker) postings(seg *segment, term []byte, l *List, docs []Checked) error {
 	var buffers Buffers
 	last := int64(-1)
-	for i := range l.Blocks {
-		b := &l.Blocks[i]
+	for i := range l.Parts() {
+		var b *Block
+		if l.numbers == nil {
+			b = &l.Blocks[i]
+		}
 		numbers, frequencies, err := l.Read(c.ctx, i, &buffers)
 		if err != nil {
 			return err
@@ -292,7 +295,7 @@ func (c *checker) postings(seg *segment, term []byte, l *List, docs []Checked) e
 
 // covers tells whether a posting is at or below what is known of its block.
 func (b *Block) covers(frequency uint32, length byte, weight float64) bool {
-	if b.Best == nil {
+	if b == nil || b.Best == nil {
 		return true
 	}
 	for _, p := range b.Best {

@@ -215,7 +215,7 @@ func (m model) compareTerm(t *testing.T, snap *Snapshot, term string) {
 			t.Fatal(err)
 		}
 		live += n
-		for i := range l.Blocks {
+		for i := range l.Parts() {
 			numbers, frequencies, err := l.Read(ctx, i, &buffers)
 			if err != nil {
 				t.Fatal(err)

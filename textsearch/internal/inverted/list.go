@@ -54,14 +54,17 @@ type Block struct {
 // List is the postings of a term in one source.
 type List struct {
 	Count  uint32 // of postings, documents that are gone among them
-	Blocks []Block
+	Blocks []Block // of a list that is in memory none
 
-	numbers, frequencies []uint32 // when they are in memory: one block
+	numbers, frequencies []uint32 // of one that is
 	source               *segment
 }
 
-// Read returns the postings of the block i, in memory of its own or in buffers,
-// which have room for a block.
+// Parts is how many parts can be read of a list: its blocks, or all of it at once
+// when it is in memory.
+func (l *List) Parts() int { return max(len(l.Blocks), 1) }
+
+// Read returns the postings of the part i, in memory of the list or in buffers.
 func (l *List) Read(ctx context.Context, i int, buffers *Buffers) (numbers, frequencies []uint32, err error) {
 	if l.numbers != nil {
 		return l.numbers, l.frequencies, nil
@@ -86,9 +89,12 @@ func (l *List) InMemory() (numbers, frequencies []uint32, ok bool) {
 
 // Has tells whether a document is in the list.
 func (l *List) Has(ctx context.Context, number uint32) (bool, error) {
-	i := sort.Search(len(l.Blocks), func(i int) bool { return l.Blocks[i].Last >= number })
-	if i == len(l.Blocks) || l.Blocks[i].First > number {
-		return false, nil
+	i := 0
+	if l.numbers == nil {
+		i = sort.Search(len(l.Blocks), func(i int) bool { return l.Blocks[i].Last >= number })
+		if i == len(l.Blocks) || l.Blocks[i].First > number {
+			return false, nil
+		}
 	}
 	var buffers Buffers
 	numbers, _, err := l.Read(ctx, i, &buffers)
@@ -102,14 +108,33 @@ func (l *List) Has(ctx context.Context, number uint32) (bool, error) {
 // Buffers are what a block is read into.
 type Buffers struct{ numbers, frequencies [blockSize]uint32 }
 
-// listInMemory returns a list of what ascends.
-func listInMemory(numbers, frequencies []uint32) *List {
-	n := len(numbers)
-	return &List{
-		Count: uint32(n), numbers: numbers, frequencies: frequencies,
-		Blocks: []Block{{First: numbers[0], Last: numbers[n-1], Count: n}},
-	}
+// slab is memory for many small lists, so that they cost few allocations.
+type slab struct {
+	lists []List
+	words []uint32
 }
+
+// list returns an empty list.
+func (s *slab) list() *List {
+	if len(s.lists) == cap(s.lists) {
+		s.lists = make([]List, 0, 2*cap(s.lists)+4)
+	}
+	s.lists = append(s.lists, List{})
+	return &s.lists[len(s.lists)-1]
+}
+
+// take returns room for n numbers.
+func (s *slab) take(n int) []uint32 {
+	if cap(s.words)-len(s.words) < n {
+		s.words = make([]uint32, 0, max(n, min(2*cap(s.words), 1<<14)))
+	}
+	at := len(s.words)
+	s.words = s.words[:at+n]
+	return s.words[at : at+n : at+n]
+}
+
+// reset takes all that was given out back.
+func (s *slab) reset() { s.lists, s.words = s.lists[:0], s.words[:0] }
 
 // listWriter writes lists of postings into a segment.
 type listWriter struct {
@@ -252,7 +277,7 @@ func insertBest(best []Best, n int, p Best) int {
 }
 
 // list reads the value of a term.
-func (s *segment) list(ctx context.Context, value []byte) (*List, error) {
+func (s *segment) list(ctx context.Context, value []byte, from *slab) (*List, error) {
 	head, n := binary.Uvarint(value)
 	count := head >> 1
 	if n <= 0 || count == 0 || count > uint64(s.Docs) {
@@ -263,12 +288,12 @@ func (s *segment) list(ctx context.Context, value []byte) (*List, error) {
 		if count > shortList {
 			return nil, ErrCorrupt
 		}
-		both := make([]uint32, 2*count)
-		numbers, frequencies := both[:count:count], both[count:]
-		if !decodeBlock(value, -1, numbers, frequencies) || numbers[count-1] >= s.Docs {
+		l := from.list()
+		l.Count, l.numbers, l.frequencies = uint32(count), from.take(int(count)), from.take(int(count))
+		if !decodeBlock(value, -1, l.numbers, l.frequencies) || l.numbers[count-1] >= s.Docs {
 			return nil, ErrCorrupt
 		}
-		return listInMemory(numbers, frequencies), nil
+		return l, nil
 	}
 	chunk, n := binary.Uvarint(value)
 	if n <= 0 {

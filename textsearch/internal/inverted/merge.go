@@ -468,6 +468,7 @@ func (r *merging) terms() (ended bool, err error) {
 type termMerger struct {
 	*merging
 	mapped  [][]uint32
+	slab    slab
 	buffers Buffers
 	runs    []int    // where the postings of each input end
 	both    []uint64 // number<<32 | frequency
@@ -506,12 +507,13 @@ func (t *termMerger) term(h *heads) error {
 // gather appends the postings of one input.
 func (t *termMerger) gather(c *cursor, input int) error {
 	t.budget -= termWork
-	l, err := t.inputs[input].list(t.ctx, c.value)
+	t.slab.reset()
+	l, err := t.inputs[input].list(t.ctx, c.value, &t.slab)
 	if err != nil {
 		return c.corrupt()
 	}
 	mapped := t.mapped[input]
-	for i := range l.Blocks {
+	for i := range l.Parts() {
 		numbers, frequencies, err := l.Read(t.ctx, i, &t.buffers)
 		if err != nil {
 			return err

@@ -176,7 +176,7 @@ func (s *segment) find(ctx context.Context, term string) (*List, error) {
 	if value == nil || err != nil {
 		return nil, err
 	}
-	return s.list(ctx, value)
+	return s.list(ctx, value, new(slab))
 }
 
 // members yields the terms of a group but for the one of its name.

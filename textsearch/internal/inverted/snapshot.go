@@ -95,8 +95,9 @@ func (s *segment) Members(ctx context.Context, group string, yield func(string))
 }
 
 func (s *segment) Expand(ctx context.Context, prefix string, yield func(string, *List) bool) error {
+	var all slab
 	return s.under(ctx, termTable, []byte(prefix), func(key, value []byte, _ uint32) (bool, error) {
-		l, err := s.list(ctx, value)
+		l, err := s.list(ctx, value, &all)
 		if err != nil {
 			return false, err
 		}
@@ -133,13 +134,15 @@ func (s *segment) Live(ctx context.Context, l *List) (uint32, error) {
 func (s *segment) countLive(ctx context.Context, l *List) (live uint32, err error) {
 	var buffers Buffers
 	live = l.Count
-	for i := range l.Blocks {
-		b := &l.Blocks[i]
-		if none, err := s.allLive(ctx, b); none || err != nil {
+	for i := range l.Parts() {
+		if l.numbers == nil {
+			none, err := s.allLive(ctx, &l.Blocks[i])
 			if err != nil {
 				return 0, err
 			}
-			continue
+			if none {
+				continue
+			}
 		}
 		numbers, _, err := l.Read(ctx, i, &buffers)
 		if err != nil {
@@ -195,7 +198,11 @@ func (d *delta) Find(_ context.Context, term string) (*List, error) {
 	if t == nil {
 		return nil, nil
 	}
-	return listInMemory(t.numbers, t.frequencies), nil
+	return t.list(), nil
+}
+
+func (t *deltaTerm) list() *List {
+	return &List{Count: uint32(len(t.numbers)), numbers: t.numbers, frequencies: t.frequencies}
 }
 
 func (d *delta) Members(_ context.Context, group string, yield func(string)) error {
@@ -207,7 +214,7 @@ func (d *delta) Members(_ context.Context, group string, yield func(string)) err
 
 func (d *delta) Expand(_ context.Context, prefix string, yield func(string, *List) bool) error {
 	for term, t := range d.terms {
-		if strings.HasPrefix(term, prefix) && !yield(term, listInMemory(t.numbers, t.frequencies)) {
+		if strings.HasPrefix(term, prefix) && !yield(term, t.list()) {
 			break
 		}
 	}
