@@ -8,9 +8,25 @@ import (
 	"github.com/crabstore/crabstore/textsearch/internal/inverted"
 )
 
-// maxLists is how many lists are intersected: the rarest. More of them rarely leave
-// out what these do not, and cost more than to look at the text.
-const maxLists = 6
+const (
+	// maxTerms is how many trigrams of a needle are looked up, evenly spread over them:
+	// the text has all others that a longer one has, or is looked at in vain.
+	maxTerms = 64
+	// maxLists is how many lists are intersected: the rarest. With fewer the slowest
+	// searches are slower, since more texts are looked at in vain; more change nothing.
+	maxLists = 12
+)
+
+// termsOf returns the terms to look up of a needle.
+func termsOf(m *Matcher) []string {
+	all := m.Trigrams()
+	n := min(len(all), maxTerms)
+	terms := make([]string, 0, n)
+	for i := range n {
+		terms = append(terms, string(all[i*len(all)/n].append(nil)))
+	}
+	return terms
+}
 
 // candidates are the texts of one source in which a needle may be, in the order of
 // their keys.
@@ -27,8 +43,8 @@ type candidates struct {
 	key    string   // of the candidate at hand; "" behind the last
 }
 
-// open returns the candidates of a source for a needle with these trigrams, that
-// begin with prefix and are behind after. It stands on the first.
+// open returns the candidates of a source for a needle with these terms, on the first
+// of those that the query admits by their keys.
 func open(ctx context.Context, source inverted.Source, terms []string, q *Query) (*candidates, error) {
 	c := &candidates{ctx: ctx, source: source, window: end}
 	if found, err := c.find(terms); !found || err != nil {
@@ -59,7 +75,7 @@ func (c *candidates) find(terms []string) (bool, error) {
 		if l == nil || err != nil {
 			return false, err
 		}
-		c.walks = append(c.walks, &walk{list: l})
+		c.walks = append(c.walks, newWalk(l))
 	}
 	slices.SortFunc(c.walks, func(a, b *walk) int { return cmp.Compare(a.list.Count, b.list.Count) })
 	c.walks = c.walks[:min(len(c.walks), maxLists)]

@@ -10,48 +10,56 @@ import (
 // walk goes through a list of postings, forward only, and reads no block that what it
 // is asked for is not in.
 type walk struct {
-	term string
 	list    *inverted.List
 	block   int      // that numbers are of
 	numbers []uint32 // what is left of it; empty when it is not read
-	buffers inverted.Buffers
+	buffers *inverted.Buffers
 }
 
 // end is above all numbers.
 const end = 1<<32 - 1
 
+func newWalk(l *inverted.List) *walk {
+	w := &walk{list: l}
+	if all, _, ok := l.InMemory(); ok {
+		w.numbers = all
+	} else {
+		w.buffers = new(inverted.Buffers)
+	}
+	return w
+}
+
 // to returns the first number at or above n, which is none that it was asked for
 // before or one above; end when there is none.
 func (w *walk) to(ctx context.Context, n uint32) (uint32, error) {
-	if all, _, ok := w.list.InMemory(); ok {
-		if all[len(all)-1] < n {
+	if w.buffers == nil {
+		if w.numbers[len(w.numbers)-1] < n {
 			return end, nil
 		}
-		if w.numbers == nil {
-			w.numbers = all
-		}
-		w.numbers = w.numbers[first(w.numbers, n):]
-		return w.numbers[0], nil
-	}
-	blocks := w.list.Blocks
-	if blocks[w.block].Last < n {
-		w.numbers = nil
-		if w.block = w.skip(n); w.block == len(blocks) {
-			w.block--
-			return end, nil
-		}
-	}
-	if len(w.numbers) == 0 {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		var err error
-		if w.numbers, _, err = w.list.Read(ctx, w.block, &w.buffers); err != nil {
-			return 0, err
-		}
+	} else if found, err := w.load(ctx, n); !found || err != nil {
+		return end, err
 	}
 	w.numbers = w.numbers[first(w.numbers, n):]
 	return w.numbers[0], nil
+}
+
+// load reads the block in which the first number at or above n is, if there is one.
+func (w *walk) load(ctx context.Context, n uint32) (found bool, err error) {
+	if w.list.Blocks[w.block].Last < n {
+		next := w.skip(n)
+		if next == len(w.list.Blocks) {
+			return false, nil
+		}
+		w.block, w.numbers = next, nil
+	}
+	if len(w.numbers) > 0 {
+		return true, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	w.numbers, _, err = w.list.Read(ctx, w.block, w.buffers)
+	return true, err
 }
 
 // skip returns the first block behind the one at hand that does not end below n. Most

@@ -135,10 +135,7 @@ func (sr *searcher) run(tx kv.KVStorage, ix string) error {
 
 // open returns the candidates of all sources.
 func (sr *searcher) open(sources []inverted.Source) (merged, error) {
-	var terms []string
-	for _, t := range sr.matcher.Trigrams() {
-		terms = append(terms, string(t.append(nil)))
-	}
+	terms := termsOf(sr.matcher)
 	var m merged
 	for _, s := range sources {
 		c, err := open(sr.ctx, s, terms, &sr.query)
