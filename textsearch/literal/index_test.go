@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/crabstore/crabstore/kv"
@@ -76,17 +78,16 @@ func mustSearch(tb testing.TB, s kv.KVStorage, q Query) Result {
 func (d docs) wantFound(tb testing.TB, s kv.KVStorage, needle, prefix string) {
 	tb.Helper()
 	var want, got []string
-	for key, text := range d {
-		if spans := findByModel(text, needle); len(spans) > 0 && len(key) >= len(prefix) && key[:len(prefix)] == prefix {
+	for _, key := range slices.Sorted(maps.Keys(d)) {
+		if spans := findByModel(d[key], needle); len(spans) > 0 && strings.HasPrefix(key, prefix) {
 			want = append(want, fmt.Sprint(key, spans))
 		}
 	}
-	slices.Sort(want)
 	for _, h := range mustSearch(tb, s, Query{Text: needle, KeyPrefix: prefix, Limit: -1, Matches: -1}).Hits {
 		got = append(got, fmt.Sprint(h.Key, h.Matches))
 	}
 	if !slices.Equal(got, want) {
-		tb.Errorf("%+q below %q is in\n%q, want\n%q", needle, prefix, got, want)
+		tb.Errorf("%+q below %q is in %.200q, want %.200q", needle, prefix, fmt.Sprint(got), fmt.Sprint(want))
 	}
 }
 

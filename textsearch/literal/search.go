@@ -174,6 +174,9 @@ func (sr *searcher) verify(tx kv.KVStorage, m merged) error {
 
 // look looks for the literal in the text of a key.
 func (sr *searcher) look(tx kv.KVStorage, key string) error {
+	if err := sr.ctx.Err(); err != nil {
+		return err
+	}
 	text, err := sr.source(sr.ctx, tx, key)
 	sr.read += max(len(text), minRead)
 	if errors.Is(err, kv.ErrNotFound) {
