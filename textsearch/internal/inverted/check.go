@@ -217,8 +217,12 @@ func (c *checker) segment(seg *segment) error {
 	return nil
 }
 
-// table calls fn with every entry of a table, and checks that they ascend.
+// table calls fn with every entry of a table, and checks that they ascend and are
+// where the directory says.
 func (c *checker) table(seg *segment, table byte, fn func(key, value []byte) error) error {
+	if err := c.directory(seg, table); err != nil {
+		return err
+	}
 	var last []byte
 	return seg.under(c.ctx, table, nil, func(key, value []byte, number uint32) (bool, error) {
 		if number > 0 && bytes.Compare(last, key) > 0 || table != docTable && number > 0 && bytes.Equal(last, key) {
@@ -227,6 +231,23 @@ func (c *checker) table(seg *segment, table byte, fn func(key, value []byte) err
 		last = append(last[:0], key...)
 		return true, fn(key, value)
 	})
+}
+
+// directory checks what the directory of a table says of its chunks.
+func (c *checker) directory(seg *segment, table byte) error {
+	places := seg.places(table)
+	for i, p := range places {
+		chunk, err := seg.chunk(c.ctx, seg.ID, table, p.chunk)
+		if err != nil {
+			return err
+		}
+		var r rows
+		if !r.begin(chunk, 0) || !r.step() || !bytes.Equal(r.key, p.first) ||
+			i+1 < len(places) && places[i+1].from-p.from != uint32(chunk.entries) {
+			return fmt.Errorf("%w: the directory of %q", ErrCorrupt, seg.chunkKey(seg.ID, table, p.chunk))
+		}
+	}
+	return nil
 }
 
 func (c *checker) terms(seg *segment, docs []Checked) error {
