@@ -91,7 +91,7 @@ var damages = []struct {
 	{name: "a title is not indexed", want: "is missing", damage: func(d damaged) {
 		must[bool](d.t)(textsearch.Drop(d.t.Context(), d.s, sessions.TextIndex, "a/title"))
 	}},
-	{name: "other text is indexed", want: "other words", damage: func(d damaged) { d.index(doc0, "other") }},
+	{name: "other text is indexed", want: "other terms", damage: func(d damaged) { d.index(doc0, "other") }},
 	{name: "a message that is not there is indexed", want: "there is none", damage: func(d damaged) { d.index("a/msg/000000000009", "other") }},
 	{name: "a tool's message is indexed", want: "there is none", damage: func(d damaged) { d.index("a/msg/000000000002", "r") }},
 	{name: "the statistics are gone", want: "values that nothing leads to", wide: true, damage: func(d damaged) { d.remove(kv.Text, "idx", "text", "sess", "stats") }},

@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/textsearch/internal/analysis"
@@ -28,20 +25,11 @@ type Report struct {
 	Faults    []string
 }
 
-const maxFaults = 100
-
-func (r *Report) fault(format string, args ...any) {
-	if len(r.Faults) < maxFaults {
-		r.Faults = append(r.Faults, fmt.Sprintf(format, args...))
-	}
-}
-
 // Check compares the parts of an index with each other and, unless docs is nil, what
 // it has under keyPrefix with the documents that it has to hold there, each exactly as
-// it would be indexed now. It
-// reports every disagreement, up to a hundred, and changes nothing. It keeps a
-// fingerprint of each document in memory, not its words. An error is returned for a
-// store or documents that cannot be read, not for faults.
+// it would be indexed now. It reports every disagreement, up to a hundred, and changes
+// nothing. It keeps a fingerprint of each document in memory, not its words. An error
+// is returned for a store or documents that cannot be read, not for faults.
 func Check(ctx context.Context, s kv.KVStorage, ix, keyPrefix string, docs iter.Seq2[Document, error]) (*Report, error) {
 	set, err := SettingsOf(s)
 	if err != nil {
@@ -56,22 +44,33 @@ func Check(ctx context.Context, s kv.KVStorage, ix, keyPrefix string, docs iter.
 		}
 		a, err := analyzerOf(st.Config)
 		if err != nil {
-			r.fault("%v", err)
+			r.Faults = append(r.Faults, err.Error())
 			return nil
 		}
-		c := &checker{printer: inverted.NewPrinter(), analyzer: a, stored: map[string]print{}, report: r}
-		found, err := x.Check(ctx, tx, c.printer, func(d inverted.Checked) {
-			if strings.HasPrefix(d.Key, keyPrefix) {
-				c.stored[d.Key] = print{d.Print, d.Length, d.Weight}
-			}
-		})
+		found, err := x.Compare(ctx, tx, keyPrefix, analyzedBy(a, docs))
 		if err != nil {
 			return err
 		}
-		*r = Report{found.Documents, found.Length, found.Postings, found.Stray, found.Faults}
-		return c.compare(docs)
+		*r = Report(*found)
+		return nil
 	})
 	return r, err
+}
+
+// analyzedBy yields documents as an index has them; nil of nil.
+func analyzedBy(a *analysis.Analyzer, docs iter.Seq2[Document, error]) iter.Seq2[*inverted.Document, error] {
+	if docs == nil {
+		return nil
+	}
+	return func(yield func(*inverted.Document, error) bool) {
+		b := newAnalyzed()
+		for d, err := range docs {
+			b.analyze(a, d.Key, d.Text, d.Weight)
+			if !yield(&b.doc, err) {
+				return
+			}
+		}
+	}
 }
 
 // CheckFrom is Check of the whole index with what list returns, as RebuildFrom would
@@ -103,56 +102,7 @@ func CheckFrom(ctx context.Context, s kv.KVStorage, ix string, list func(ctx con
 
 // Sweep deletes the values of an index that nothing leads to, as a crash leaves them
 // on a store whose updates are not atomic.
-func Sweep(ctx context.Context, s kv.KVStorage, ix string) error {
-	return inSteps(ctx, s, func(tx kv.KVStorage) (int, error) { return at(tx, ix).Sweep(ctx, tx, cleared) })
-}
-
-type checker struct {
-	printer  *inverted.Printer
-	analyzer *analysis.Analyzer
-	stored   map[string]print
-	report   *Report
-}
-
-// print is what a document is like.
-type print struct {
-	terms  uint64
-	length uint64
-	weight float64
-}
-
-// compare compares what is stored with what has to be.
-func (c *checker) compare(docs iter.Seq2[Document, error]) error {
-	if docs == nil {
-		return nil
-	}
-	var b Batch
-	b.counts = map[string]int{}
-	for d, err := range docs {
-		if err != nil {
-			return err
-		}
-		b.analyze(c.analyzer, d.Text)
-		want := print{length: b.doc.Length, weight: d.Weight}
-		for _, t := range b.doc.Terms {
-			want.terms += c.printer.Of([]byte(t.Text), t.Frequency)
-		}
-		got, ok := c.stored[d.Key]
-		switch {
-		case !ok:
-			c.report.fault("document %q is missing", d.Key)
-		case got.weight != want.weight:
-			c.report.fault("document %q has the weight %v, not %v", d.Key, got.weight, want.weight)
-		case got != want:
-			c.report.fault("document %q is indexed with other words", d.Key)
-		}
-		delete(c.stored, d.Key)
-	}
-	for _, key := range slices.Sorted(maps.Keys(c.stored)) {
-		c.report.fault("document %q is indexed, and there is none", key)
-	}
-	return nil
-}
+func Sweep(ctx context.Context, s kv.KVStorage, ix string) error { return at(s, ix).SweepAll(ctx, s) }
 
 // Keys returns the keys of the documents of an index that begin with keyPrefix,
 // sorted.

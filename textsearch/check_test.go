@@ -129,7 +129,7 @@ func TestCheckComparesWithContent(t *testing.T) {
 		"":                                  func(docs) {},
 		`"new" is missi`:                    func(d docs) { d["new"] = "x" },
 		`"a" is indexed, and there is none`: func(d docs) { delete(d, "a") },
-		`"a" is indexed with other words`:   func(d docs) { d["a"] = "apples deploys" },
+		`"a" is indexed with other terms`:   func(d docs) { d["a"] = "apples deploys" },
 	} {
 		all := docs{"a": "apples deployed", "b": "apples twice twice"}
 		s := indexed(t, all)

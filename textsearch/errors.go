@@ -7,10 +7,9 @@ import (
 )
 
 var (
-	// ErrKey is returned for a document key that is empty or too long for a
-	// key of the store, with the name of its index. Nothing was
-	// written.
-	ErrKey = errors.New("textsearch: bad document key")
+	// ErrKey is returned for a document key that is empty or too long for a key of the
+	// store, with the name of its index. Nothing was written.
+	ErrKey = inverted.ErrKey
 
 	// ErrWeight is returned for a weight outside MinWeight to MaxWeight. Nothing was
 	// written.

@@ -62,27 +62,8 @@ func Optimize(ctx context.Context, s kv.KVStorage, ix string) error {
 	return at(s, ix).Optimize(ctx, s)
 }
 
-// cleared is how many keys one transaction of Clear and Sweep deletes.
-const cleared = 10_000
-
 // Clear deletes all that an index has, whatever state it is in.
-func Clear(ctx context.Context, s kv.KVStorage, ix string) error {
-	return inSteps(ctx, s, func(tx kv.KVStorage) (int, error) { return at(tx, ix).Clear(ctx, tx, cleared) })
-}
-
-// inSteps runs step in transactions of their own until it did less than it may.
-func inSteps(ctx context.Context, s kv.KVStorage, step func(tx kv.KVStorage) (int, error)) error {
-	for {
-		n := 0
-		err := kv.Update(ctx, s, func(tx kv.KVStorage) (err error) {
-			n, err = step(tx)
-			return err
-		})
-		if err != nil || n < cleared {
-			return err
-		}
-	}
-}
+func Clear(ctx context.Context, s kv.KVStorage, ix string) error { return at(s, ix).ClearAll(ctx, s) }
 
 // at is where the index lies. Its groups are the words of one stem.
 func at(s kv.KVStorage, ix string) *inverted.Index {

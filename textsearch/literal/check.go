@@ -19,14 +19,15 @@ type Report struct {
 	Faults    []string
 }
 
-// Check compares the parts of an index with each other and, unless docs is nil, with
-// the texts that it has to hold. It reports every disagreement, up to a hundred, and
-// changes nothing. It keeps a fingerprint of each text in memory. An error is
-// returned for a store or texts that cannot be read, not for faults.
-func Check(ctx context.Context, s kv.KVStorage, ix string, docs iter.Seq2[Document, error]) (*Report, error) {
+// Check compares the parts of an index with each other and, unless docs is nil, what
+// it has under keyPrefix with the texts that it has to hold there. It reports every
+// disagreement, up to a hundred, and changes nothing. It keeps a fingerprint of each
+// text in memory. An error is returned for a store or texts that cannot be read, not
+// for faults.
+func Check(ctx context.Context, s kv.KVStorage, ix, keyPrefix string, docs iter.Seq2[Document, error]) (*Report, error) {
 	var found *inverted.Report
 	err := kv.View(ctx, s, func(tx kv.KVStorage) (err error) {
-		found, err = at(tx, ix).Compare(ctx, tx, analyzed(docs))
+		found, err = at(tx, ix).Compare(ctx, tx, keyPrefix, analyzed(docs))
 		return err
 	})
 	if err != nil {

@@ -81,7 +81,7 @@ func TestDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := answers(s)
-			r, err := Check(ctx, s, ix, all.seq())
+			r, err := Check(ctx, s, ix, "", all.seq())
 			if err != nil {
 				t.Fatalf("%q, damage %d: check: %v", e.Key, i, err)
 			}
@@ -118,12 +118,12 @@ func TestCheckComparesWithContent(t *testing.T) {
 		"":                                  func(docs) {},
 		`"new" is missing`:                  func(d docs) { d["new"] = "text" },
 		`"a" is indexed, and there is none`: func(d docs) { delete(d, "a") },
-		`"a" is indexed with another text`:  func(d docs) { d["a"] = "apples!" },
+		`"a" is indexed with other terms`:   func(d docs) { d["a"] = "apples!" },
 	} {
 		all := docs{"a": "apples", "b": "aaaa"}
 		s := indexed(t, all)
 		change(all)
-		r, err := Check(ctx, s, ix, all.seq())
+		r, err := Check(ctx, s, ix, "", all.seq())
 		if err != nil || r.Documents != 2 || r.Postings != 5 { // app ppl ple les, aaa
 			t.Errorf("%+v, %v", r, err)
 		}

@@ -94,7 +94,7 @@ func (d docs) wantFound(tb testing.TB, s kv.KVStorage, needle, prefix string) {
 // wantSound checks that the index is that of d.
 func (d docs) wantSound(tb testing.TB, s kv.KVStorage) {
 	tb.Helper()
-	r, err := Check(ctx, s, ix, d.seq())
+	r, err := Check(ctx, s, ix, "", d.seq())
 	if err != nil {
 		tb.Fatal(err)
 	}

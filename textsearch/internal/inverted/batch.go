@@ -19,11 +19,11 @@ type Writers []*Writer
 // NewWriters returns the writers of the index. tx is the transaction of a kv.Update.
 // config is the client's, of an index that has none yet.
 func (x *Index) NewWriters(ctx context.Context, tx kv.KVStorage, config string) (Writers, error) {
-	serving, err := x.clone().NewWriter(ctx, tx, config)
+	serving, err := x.NewWriter(ctx, tx, config)
 	if err != nil {
 		return nil, err
 	}
-	building, err := x.clone().Builder(ctx, tx)
+	building, err := x.Builder(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -31,12 +31,6 @@ func (x *Index) NewWriters(ctx context.Context, tx kv.KVStorage, config string) 
 		return Writers{serving}, nil
 	}
 	return Writers{serving, building}, nil
-}
-
-// clone returns the index for a writer, which may have groups of its own.
-func (x *Index) clone() *Index {
-	c := *x
-	return &c
 }
 
 // CheckKey returns ErrKey unless a document can be called key.
@@ -116,7 +110,7 @@ func (x *Index) BeginRebuild(ctx context.Context, s kv.KVStorage, config string)
 
 // Writers returns the writer of what is being built alone.
 func (r *Rebuild) Writers(ctx context.Context, tx kv.KVStorage) (Writers, error) {
-	w, err := r.ix.clone().Builder(ctx, tx)
+	w, err := r.ix.Builder(ctx, tx)
 	if err != nil {
 		return nil, err
 	}

@@ -5,16 +5,21 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/crabstore/crabstore/kv"
 )
 
-// Compare checks the index, as Check does, and compares it, unless docs is nil, with
-// the documents that it has to hold. A document is good until the next one is asked
-// for.
-func (x *Index) Compare(ctx context.Context, tx kv.KVStorage, docs iter.Seq2[*Document, error]) (*Report, error) {
+// Compare checks the index, as Check does, and compares what it has under a prefix,
+// unless docs is nil, with the documents that it has to hold there. A document is good
+// until the next one is asked for.
+func (x *Index) Compare(ctx context.Context, tx kv.KVStorage, prefix string, docs iter.Seq2[*Document, error]) (*Report, error) {
 	p, stored := NewPrinter(), map[string]print{}
-	r, err := x.Check(ctx, tx, p, func(d Checked) { stored[d.Key] = print{d.Print, d.Length, d.Weight} })
+	r, err := x.Check(ctx, tx, p, func(d Checked) {
+		if strings.HasPrefix(d.Key, prefix) {
+			stored[d.Key] = print{d.Print, d.Length, d.Weight}
+		}
+	})
 	if err != nil || docs == nil {
 		return r, err
 	}
@@ -33,7 +38,7 @@ func (x *Index) Compare(ctx context.Context, tx kv.KVStorage, docs iter.Seq2[*Do
 		case got.weight != want.weight:
 			r.fault("document %q has the weight %v, not %v", d.Key, got.weight, want.weight)
 		case got != want:
-			r.fault("document %q is indexed with another text", d.Key)
+			r.fault("document %q is indexed with other terms", d.Key)
 		}
 		delete(stored, d.Key)
 	}
