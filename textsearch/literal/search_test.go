@@ -12,6 +12,7 @@ import (
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/kv/memkv"
 	"github.com/crabstore/crabstore/textsearch"
+	"github.com/crabstore/crabstore/textsearch/internal/inverted"
 )
 
 func TestC13_RangesOfTheOriginal(t *testing.T) {
@@ -73,7 +74,7 @@ func TestPagesNeitherRepeatNorSkip(t *testing.T) {
 	if r := mustSearch(t, s, Query{Text: "meant", KeyPrefix: "k03", After: "k038", Limit: -1}); fmt.Sprint(keysOf(r.Hits)) != "[k039]" {
 		t.Errorf("behind k038: %v", keysOf(r.Hits))
 	}
-	if r := mustSearch(t, s, Query{Text: "meant", KeyPrefix: "k69", Limit: 10}); len(r.Hits) != 10 || r.Next != "" {
+	if r := mustSearch(t, s, Query{Text: "meant", KeyPrefix: "k69", After: "k1", Limit: 10}); len(r.Hits) != 10 || r.Next != "" {
 		t.Errorf("the last page: %v, next %q", keysOf(r.Hits), r.Next)
 	}
 }
@@ -240,4 +241,63 @@ func TestConcurrently(t *testing.T) {
 	close(done)
 	readers.Wait()
 	all.wantSound(t, s)
+}
+
+// No text is looked at that has not all trigrams of the needle, wherever these are.
+func TestOnlyCandidatesAreRead(t *testing.T) {
+	all, s := docs{}, memkv.New()
+	putMany(t, s, all, 3000, func(i int) (string, string) {
+		return fmt.Sprintf("k%04d", i), []string{"abcd", "bcde", "cdef and abc", "abcde"}[i%4]
+	})
+	for needle, want := range map[string]int{"abcd": 1500, "abcde": 750, "abcdef": 0, "cdef": 750, "xyz": 0, "ab": 3000} {
+		read := 0
+		_, err := Search(ctx, s, ix, Query{Text: needle, Limit: -1}, func(ctx context.Context, tx kv.KVStorage, key string) (string, error) {
+			read++
+			return stored(ctx, tx, key)
+		})
+		if err != nil || read != want {
+			t.Errorf("%q: %d texts are read, want %d; %v", needle, read, want, err)
+		}
+		all.wantFound(t, s, needle, "")
+	}
+}
+
+// Texts that are short count for more than their bytes, since reading one costs.
+func TestManyShortTextsAreBounded(t *testing.T) {
+	all, s := docs{}, memkv.New()
+	putMany(t, s, all, MaxRead/minRead+1, func(i int) (string, string) { return fmt.Sprintf("k%06d", i), "" })
+	r := mustSearch(t, s, Query{Text: "x"})
+	if !r.Partial || r.Next != "k032767" {
+		t.Errorf("partial %t, next %q", r.Partial, r.Next)
+	}
+	if r = mustSearch(t, s, Query{Text: "x", After: r.Next}); r.Partial || r.Next != "" {
+		t.Errorf("the rest: partial %t, next %q", r.Partial, r.Next)
+	}
+}
+
+// unordered is a source of which nothing else is asked.
+type unordered struct{ inverted.Source }
+
+func (unordered) Ordered() bool { return false }
+
+// A text that a crash left in two sources is one.
+func TestOneTextInTwoSources(t *testing.T) {
+	var m merged
+	for _, keys := range [][]string{{"a", "c"}, {"b", "c", "d"}, {}} {
+		c := &candidates{source: unordered{}, sorted: keys}
+		if err := c.move(); err != nil {
+			t.Fatal(err)
+		}
+		m = append(m, c)
+	}
+	var got []string
+	for key := m.key(); key != ""; key = m.key() {
+		got = append(got, key)
+		if err := m.move(key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if fmt.Sprint(got) != "[a b c d]" {
+		t.Errorf("%v", got)
+	}
 }
