@@ -1,11 +1,18 @@
-// Package literal finds a string in texts as it is written, whatever its case: the
-// part of literal search that looks at one text at a time.
+// Package literal finds a string in texts as it is written, whatever its case: in one
+// text, and by an index in any number of them that lie in a store.
 //
 //	Matcher     a needle; Find gives where it stands in a text
-//	Trigrammer  the trigrams of a text, by which an index knows where to look
 //	Preview     the surroundings of a match, to show
 //	Display     a text that may not be UTF-8, to show
 //	Page        a text in pieces of bounded size
+//	Trigrammer  the trigrams of a text, by which an index knows where to look
+//
+//	Put         indexes a text under a key, in place of what was there
+//	Drop        removes one text; DropPrefix all whose keys begin with a prefix
+//	Search      returns the texts in which a needle stands, in the order of their keys
+//
+// A [Batch] does many of the second three in one transaction. [Check] compares an index
+// with the texts, and a [Rebuild] makes it anew beside the one that serves.
 //
 // # What is a match
 //
@@ -38,6 +45,22 @@
 //     joiners are themselves. This is where literal search differs from the words
 //     of package textsearch, which are in NFKC.
 //
+// # The index
+//
+// An index holds of each text its key and its distinct trigrams, and not the text: a
+// search asks a [Source] for those that have all trigrams of the needle, in the order
+// of their keys, and finds it in them with a Matcher. So a hit is always right, and a
+// text that is gone, or is another one by now, is none. What is indexed and not there
+// costs time alone; what is there and not indexed is not found, which is why a text
+// and its index are written in one [kv.Update].
+//
+// A needle that folds to fewer than three code points has no trigram. All texts of the
+// index are looked at then, as many at a time as [MaxRead] says.
+//
+// It lies in column kv.Archive, below {realm}/idx/tri/{index}/, in the segments of
+// package inverted. The term of a trigram is its three code points in UTF-8. Of
+// 200,000 messages of 330 bytes, 65 MB of English, the index takes 31 MiB.
+//
 // # Layout
 //
 // fold.go cuts a text into characters and folds them, matcher.go prepares a
@@ -46,4 +69,7 @@
 // and where a text is made to be slow, by a stream of folded code points that
 // never goes back (stream.go). find.go decides between the two, so that the time
 // is linear in the text whatever it and the needle are.
+//
+// search.go carries out a search: candidate.go merges what sources have by their keys,
+// and posting.go goes through one list, opening no block that it can pass over.
 package literal

@@ -75,3 +75,23 @@ func TestNeedlesTrigramsAreAmongTheTexts(t *testing.T) {
 		checkFilter(t, &grams, text, randomNeedle(rng, text))
 	}
 }
+
+// A term says all of its trigram: no two of one text, and none of two texts, are the
+// same bytes.
+func TestTermsAreTrigrams(t *testing.T) {
+	rng := random(t)
+	var grams Trigrammer
+	seen := map[string]Trigram{}
+	for range 3000 {
+		for _, trigram := range grams.Append(nil, randomText(rng, rng.IntN(60))) {
+			term := string(trigram.append(nil))
+			if want := strings.ReplaceAll(unpacked(trigram), "|", ""); term != want || trigram.size() != len(want) {
+				t.Fatalf("%+q is the term %+q, of %d bytes", want, term, trigram.size())
+			}
+			if other, known := seen[term]; known && other != trigram {
+				t.Fatalf("%+q is the term of %+q and %+q", term, unpacked(trigram), unpacked(other))
+			}
+			seen[term] = trigram
+		}
+	}
+}
