@@ -128,6 +128,28 @@ func BenchmarkIndexCorpus(b *testing.B) {
 	}
 }
 
+// BenchmarkPutCorpus indexes messages of the corpus, each in a transaction of its own.
+func BenchmarkPutCorpus(b *testing.B) {
+	messages := corpus(b)
+	s := openStore(b, filepath.Join(b.TempDir(), "store.crmem"))
+	var took []time.Duration
+	for i := 0; b.Loop(); i++ {
+		began := time.Now()
+		if err := Put(ctx, s, ix, kv.Join("handle", fmt.Sprintf("%012d", i)), messages[i%len(messages)]); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(began))
+	}
+	reportLatencies(b, took)
+}
+
+func reportLatencies(b *testing.B, took []time.Duration) {
+	slices.Sort(took)
+	micros := func(part float64) float64 { return float64(took[int(part*float64(len(took)-1))].Nanoseconds()) / 1000 }
+	b.ReportMetric(micros(0.5), "µs-p50")
+	b.ReportMetric(micros(0.99), "µs-p99")
+}
+
 // BenchmarkSearchCorpus asks for parts of messages of 10 to 20 characters, of an index
 // as loaded and of one made small.
 func BenchmarkSearchCorpus(b *testing.B) {
@@ -161,10 +183,7 @@ func benchmarkLiterals(b *testing.B, s kv.KVStorage, needles []string) {
 			}
 		}
 	}
-	slices.Sort(took)
-	micros := func(part float64) float64 { return float64(took[int(part*float64(len(took)-1))].Nanoseconds()) / 1000 }
-	b.ReportMetric(micros(0.5), "µs-p50")
-	b.ReportMetric(micros(0.99), "µs-p99")
+	reportLatencies(b, took)
 	b.ReportMetric(float64(hits)/float64(len(took)), "hits")
 }
 

@@ -301,3 +301,26 @@ func TestOneTextInTwoSources(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// Whatever is asked for is no error.
+func TestAnyBytesAreAQuery(t *testing.T) {
+	rng := random(t)
+	all, s := everyPart(t)
+	all["bytes"] = "\xff\x00common\xc3 7"
+	mustPut(t, s, "bytes", all["bytes"])
+	n := 10_000
+	if testing.Short() {
+		n = 1000
+	}
+	for range n {
+		needle := make([]byte, rng.IntN(12))
+		for i := range needle {
+			needle[i] = byte(rng.Uint32())
+		}
+		q := Query{Text: string(needle), Limit: rng.IntN(5) - 1, Matches: rng.IntN(5) - 1, Preview: rng.IntN(60) - 1, After: "k3"}
+		if rng.IntN(3) == 0 {
+			q.Text = "common" + q.Text[:min(1, len(q.Text))]
+		}
+		mustSearch(t, s, q)
+	}
+}

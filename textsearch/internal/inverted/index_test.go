@@ -81,6 +81,7 @@ func TestRandomly(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, uint64(round)))
 		s := memkv.New()
 		x, m := index(s), model{}
+		x.Unranked = round%2 == 1
 		for step := range 600 {
 			update(t, s, x, func(w *Writer) error { return m.change(w, rng) })
 			if step%50 == 0 {
