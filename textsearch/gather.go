@@ -11,7 +11,6 @@ import (
 // lookupLists is what a lookup finds in one source.
 type lookupLists struct {
 	lists  []termList
-	best   bool    // a document counts by its best term, not by all together
 	factor float64 // of a saturation: idf, weights and scale
 }
 
@@ -85,7 +84,7 @@ func (sr *searcher) lookup(clause int, look lookup) (df uint64, err error) {
 			}
 			df += uint64(live)
 		}
-		sr.parts[i].lists[clause] = append(sr.parts[i].lists[clause], lookupLists{lists: found[i], best: look.how == prefixed})
+		sr.parts[i].lists[clause] = append(sr.parts[i].lists[clause], lookupLists{lists: found[i]})
 	}
 	return min(df, uint64(sr.scorer.documents)), nil
 }

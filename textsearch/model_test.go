@@ -134,13 +134,10 @@ func (m *model) scoreWord(q string) map[string]float64 {
 	n, df := float64(len(m.texts)), math.Min(float64(forms), float64(len(m.texts)))
 	idf := math.Log(1 + (n-df+0.5)/(df+0.5))
 	scores := map[string]float64{}
-	for key, f := range frequency {
+	for key := range frequency {
 		norm := m.k1 * (1 - m.b + m.b*length[key]*n/total)
 		saturation := func(f float64) float64 { return f * (m.k1 + 1) / (f + norm) }
-		s := saturation(f) + 0.2*saturation(exact[key])
-		if isPrefix { // the best of the terms that begin so
-			s = max(saturation(most[key]), 1.2*saturation(exact[key]))
-		}
+		s := max(saturation(most[key]), 1.3*saturation(exact[key])) // the best of its forms
 		scores[key] = m.weights[key] * idf * s
 	}
 	return scores

@@ -58,7 +58,7 @@ const (
 const (
 	// exactBonus is what an occurrence of the very form that was asked for counts
 	// more than one of an inflection.
-	exactBonus = 0.2
+	exactBonus = 0.3
 	// partsWeight is what the parts of a compound count together, against 1 for the
 	// whole, so that the whole ranks first wherever it is.
 	partsWeight = 0.5

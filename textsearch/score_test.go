@@ -83,12 +83,12 @@ func TestScoreByHand(t *testing.T) {
 	}
 	put(t, s, "long", "deploying deploys every day")
 	idf := math.Log(1 + 0.5/2.5) // both have the stem: (2-2+0.5)/(2+0.5)
-	// k1 1.5, b 0.5: the norm of length 2 is 1.5*(0.5+0.5*2/3) = 1.25, of 4 1.75.
-	short := 1 * 2.5 / (1 + 1.25)
-	long := 2 * 2.5 / (2 + 1.75)
+	// k1 2, b 0.75: the norm of length 2 is 2*(0.25+0.75*2/3) = 1.5, of 4 2.5.
+	short := 1 * 3 / (1 + 1.5)
+	long := 1 * 3 / (1 + 2.5)
 	want := map[string]float64{
-		"short": 2 * idf * (short + 0.2*short), // the exact form, and weight 2
-		"long":  idf * long,
+		"short": 2 * idf * 1.3 * short, // the exact form, and weight 2
+		"long":  idf * long,            // the better of two forms, each once
 	}
 	for _, h := range find(t, s, "deployment") {
 		if math.Abs(h.Score-want[h.Key]) > 1e-12 {

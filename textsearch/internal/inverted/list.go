@@ -108,6 +108,12 @@ func (l *List) Has(ctx context.Context, number uint32) (bool, error) {
 // Buffers are what a block is read into.
 type Buffers struct{ numbers, frequencies [blockSize]uint32 }
 
+// All returns the buffers, for a block of postings.
+func (b *Buffers) All() (numbers, frequencies []uint32) { return b.numbers[:], b.frequencies[:] }
+
+// Cap is how many postings they have room for.
+func (b *Buffers) Cap() int { return blockSize }
+
 // slab is memory for many small lists, so that they cost few allocations.
 type slab struct {
 	lists []List

@@ -1,0 +1,345 @@
+package textsearch
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/crabstore/crabstore/textsearch/internal/inverted"
+)
+
+// windows evaluates window by window.
+func (e *evaluator) windows() error {
+	first, last := e.part.from/inverted.Window, (e.part.to-1)/inverted.Window
+	if e.every {
+		for w := first; w <= last; w++ {
+			if err := e.evaluate(w); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	limits, err := e.limits(first, last)
+	if err != nil {
+		return err
+	}
+	for _, l := range limits {
+		least, number := e.top.worst()
+		switch {
+		case l.most < least || l.most == 0:
+			return nil
+		case l.most == least && l.window*inverted.Window > number:
+			continue
+		}
+		if err := e.evaluate(l.window); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// windowLimit is the most that a document of a window can have.
+type windowLimit struct {
+	window uint32
+	most   int64
+}
+
+// limits returns those of the windows from first to last, the greatest first.
+func (e *evaluator) limits(first, last uint32) ([]windowLimit, error) {
+	limits := make([]windowLimit, last-first+1)
+	for i := range limits {
+		limits[i].window = first + uint32(i)
+	}
+	e.first = first
+	for i := range e.lookups {
+		look := &e.lookups[i]
+		look.most = make([]int64, len(limits))
+		for j := range look.lists {
+			if err := e.listLimits(&look.lists[j], look.factor, first, last, look.most); err != nil {
+				return nil, err
+			}
+		}
+		for w, most := range look.most {
+			limits[w].most += most
+		}
+		e.longest = append(e.longest, look)
+	}
+	slices.SortStableFunc(e.longest, func(a, b *evaluated) int { return b.count - a.count })
+	slices.SortFunc(limits, func(a, b windowLimit) int {
+		return cmp.Or(cmp.Compare(b.most, a.most), cmp.Compare(a.window, b.window))
+	})
+	return limits, nil
+}
+
+// listLimits raises most to what a list has at best in each window.
+func (e *evaluator) listLimits(l *evaluatedList, factor float64, first, last uint32, most []int64) error {
+	if l.Blocks != nil {
+		for i := range l.Blocks {
+			b := &l.Blocks[i]
+			from, to := max(b.First/inverted.Window, first), min(b.Last/inverted.Window, last)
+			if from > to {
+				continue
+			}
+			limit := e.limit(b, factor, l.exact)
+			for w := from; w <= to; w++ {
+				most[w-first] = max(most[w-first], limit)
+			}
+		}
+		return nil
+	}
+	for i, n := range l.numbers {
+		w := n / inverted.Window
+		if w < first || w > last {
+			continue
+		}
+		norms, err := e.window(w)
+		if err != nil {
+			return err
+		}
+		at := n % inverted.Window
+		most[w-first] = max(most[w-first], e.count(factor*norms.Weight(at), l.frequencies[i], norms.Lengths[at], l.exact))
+	}
+	return nil
+}
+
+// evaluate offers the matches of a window.
+func (e *evaluator) evaluate(w uint32) error {
+	if err := e.sr.ctx.Err(); err != nil {
+		return err
+	}
+	norms, err := e.window(w)
+	if err != nil {
+		return err
+	}
+	some, err := e.narrow(w, norms)
+	if err != nil || some && e.only == (set{}) {
+		return err
+	}
+	e.seen = set{}
+	all := true
+	for i := 0; i < len(e.lookups); {
+		c := e.lookups[i].clause
+		required := e.sr.clauses[c].required
+		have := set{}
+		for ; i < len(e.lookups) && e.lookups[i].clause == c; i++ {
+			if err := e.lookup(&e.lookups[i], w, norms, some); err != nil {
+				return err
+			}
+			for j, word := range e.own {
+				have[j] |= word
+			}
+		}
+		for j, word := range have {
+			e.seen[j] |= word
+		}
+		if required {
+			if all {
+				e.needed = have
+			} else {
+				for j, word := range have {
+					e.needed[j] &= word
+				}
+			}
+			all = false
+		}
+	}
+	return e.offer(w, all)
+}
+
+// narrowed is to what part of the postings looking has to come down for it to be
+// worth the trouble.
+const narrowed = 2
+
+// narrow finds which documents of a window can have a score that is wanted, and
+// tells whether that is not all. The longest lookups that together cannot make one
+// wanted are left out; a document that is in no other is not looked at (MaxScore:
+// Turtle and Flood, Query evaluation: strategies and optimizations, 1995).
+func (e *evaluator) narrow(w uint32, norms *inverted.Norms) (some bool, err error) {
+	rest, looked, all := int64(0), 0, 0
+	var essential []*evaluated
+	for _, look := range e.longest {
+		most := look.most[w-e.first]
+		all += look.count
+		switch {
+		case most == 0:
+		case rest+most < e.top.least:
+			rest += most
+		default:
+			looked += look.count
+			essential = append(essential, look)
+		}
+	}
+	if rest == 0 || looked > all/narrowed {
+		return false, nil
+	}
+	e.only = set{}
+	for _, look := range essential {
+		if err := e.lookup(look, w, norms, false); err != nil {
+			return false, err
+		}
+		for i, word := range e.own {
+			e.only[i] |= word
+		}
+	}
+	for i, word := range e.only {
+		for ; word != 0; word &= word - 1 {
+			at := uint32(i*64 + bits.TrailingZeros64(word))
+			if e.scores[at]+rest < e.top.least {
+				e.only[i] &^= 1 << (at % 64)
+			}
+			e.scores[at] = 0
+		}
+	}
+	return true, nil
+}
+
+// lookup adds what a lookup counts to the scores of a window, and sets own.
+func (e *evaluator) lookup(look *evaluated, w uint32, norms *inverted.Norms, some bool) error {
+	e.own = set{}
+	to := &e.scores // of the documents of one list, which are different ones
+	if len(look.lists) > 1 {
+		to = &e.bests
+	}
+	for i := range look.lists {
+		l := &look.lists[i]
+		err := e.postings(l, w, some, func(numbers, frequencies []uint32) {
+			for i, n := range numbers {
+				at := n % inverted.Window
+				e.own.add(at)
+				p := e.count(look.factor*norms.Weight(at), frequencies[i], norms.Lengths[at], l.exact)
+				if to == &e.scores {
+					p += to[at]
+				}
+				to[at] = max(to[at], p)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if to == &e.scores {
+		return nil
+	}
+	for i, word := range e.own {
+		for ; word != 0; word &= word - 1 {
+			at := i*64 + bits.TrailingZeros64(word)
+			e.scores[at] += e.bests[at]
+			e.bests[at] = 0
+		}
+	}
+	return nil
+}
+
+// postings calls fn with the postings that a list has in a window: with some of those
+// in only alone.
+func (e *evaluator) postings(l *evaluatedList, w uint32, some bool, fn func(numbers, frequencies []uint32)) error {
+	from := w * inverted.Window
+	if l.numbers != nil {
+		numbers, frequencies := within(l.numbers, l.frequencies, from)
+		if some {
+			for len(numbers) > 0 {
+				n := min(len(numbers), e.spare.Cap())
+				e.passOn(numbers[:n], frequencies[:n], fn)
+				numbers, frequencies = numbers[n:], frequencies[n:]
+			}
+		} else if len(numbers) > 0 {
+			fn(numbers, frequencies)
+		}
+		return nil
+	}
+	i, _ := slices.BinarySearchFunc(l.Blocks, from, func(b inverted.Block, from uint32) int { return cmp.Compare(b.Last, from) })
+	for ; i < len(l.Blocks) && l.Blocks[i].First < from+inverted.Window; i++ {
+		b := &l.Blocks[i]
+		if some && !e.only.any(max(b.First, from)-from, min(b.Last, from+inverted.Window-1)-from) {
+			continue
+		}
+		numbers, frequencies, err := l.Read(e.sr.ctx, i, &e.buffers)
+		if err != nil {
+			return err
+		}
+		if numbers, frequencies = within(numbers, frequencies, from); len(numbers) == 0 {
+			continue
+		}
+		if some {
+			e.passOn(numbers, frequencies, fn)
+		} else {
+			fn(numbers, frequencies)
+		}
+	}
+	return nil
+}
+
+// passOn calls fn with those of a block of postings that are in only.
+func (e *evaluator) passOn(numbers, frequencies []uint32, fn func(numbers, frequencies []uint32)) {
+	n, f := e.spare.All()
+	count := 0
+	for i, number := range numbers {
+		if at := number % inverted.Window; e.only[at/64]&(1<<(at%64)) != 0 {
+			n[count], f[count] = number, frequencies[i]
+			count++
+		}
+	}
+	if count > 0 {
+		fn(n[:count], f[:count])
+	}
+}
+
+// any tells whether a set has a document from first to last.
+func (s *set) any(first, last uint32) bool {
+	i, j := first/64, last/64
+	low, high := ^uint64(0)<<(first%64), ^uint64(0)>>(63-last%64)
+	if i == j {
+		return s[i]&low&high != 0
+	}
+	if s[i]&low != 0 || s[j]&high != 0 {
+		return true
+	}
+	for i++; i < j; i++ {
+		if s[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// within returns the postings of the window that begins with the document from.
+func within(numbers, frequencies []uint32, from uint32) (n, f []uint32) {
+	begin, end := 0, len(numbers)
+	if numbers[0] < from {
+		begin, _ = slices.BinarySearch(numbers, from)
+	}
+	if end > begin && numbers[end-1] >= from+inverted.Window {
+		end, _ = slices.BinarySearch(numbers, from+inverted.Window)
+	}
+	return numbers[begin:end], frequencies[begin:end]
+}
+
+// offer offers what was seen of a window, and forgets the scores.
+func (e *evaluator) offer(w uint32, all bool) error {
+	gone, err := e.part.source.Gone(e.sr.ctx, w)
+	if err != nil {
+		return err
+	}
+	for i, word := range e.seen {
+		for ; word != 0; word &= word - 1 {
+			at := uint32(i*64 + bits.TrailingZeros64(word))
+			score := e.scores[at]
+			e.scores[at] = 0
+			if !e.every && score < e.top.least || !all && e.needed[i]&(1<<(at%64)) == 0 {
+				continue
+			}
+			if err := e.offerOne(w*inverted.Window+at, score, gone); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (e *evaluator) offerOne(number uint32, score int64, gone *inverted.Gone) error {
+	p := e.part
+	if gone.Has(number%inverted.Window) || number < p.from || number >= p.to || p.admit != nil && !p.admit(number) {
+		return nil
+	}
+	return e.top.offer(match{score: score, part: e.index, number: number})
+}
