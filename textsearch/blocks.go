@@ -75,9 +75,7 @@ func (e *evaluator) block(look *evaluated, l *evaluatedList, numbers, frequencie
 		if score < e.top.least {
 			continue
 		}
-		if err := e.offerOne(n, score, gone); err != nil {
-			return err
-		}
+		e.offerOne(n, score, gone)
 	}
 	return nil
 }
@@ -147,7 +145,8 @@ func (e *evaluator) document(n uint32) error {
 	if err != nil {
 		return err
 	}
-	return e.offerOne(n, score, gone)
+	e.offerOne(n, score, gone)
+	return nil
 }
 
 // pop returns what a lookup counts in a document, and takes that off its lists.

@@ -11,7 +11,7 @@ import (
 type evaluator struct {
 	sr    *searcher
 	part  *part
-	index int // of part
+	index uint32 // of part
 	top   *top
 	every bool // all matches are wanted
 
@@ -59,7 +59,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 func newEvaluator(sr *searcher, p *part, index int, t *top) *evaluator {
 	e := &evaluator{
-		sr: sr, part: p, index: index, top: t, every: t.counts() || t.behind != nil,
+		sr: sr, part: p, index: uint32(index), top: t, every: t.counts() || t.behind != nil,
 		norms: make([]*inverted.Norms, (p.source.Size()+inverted.Window-1)/inverted.Window),
 	}
 	e.scratch = scratches.Get().(*scratch)

@@ -15,8 +15,8 @@ import (
 type scorer struct {
 	documents float64
 	k1        float64
-	norms     [256]float64    // k1 * (1 - b + b * length / average), by the byte of the length
-	few       [4][256]float64 // saturation of 1 to 4 occurrences
+	norms     [256]float64 // k1 * (1 - b + b * length / average), by the byte of the length
+	once      [256]float64 // saturation of one occurrence
 	scale     float64
 }
 
@@ -28,11 +28,7 @@ func newScorer(set Settings, st inverted.Stats) *scorer {
 	sc := &scorer{documents: float64(st.Documents), k1: set.K1, scale: 1}
 	for i := range sc.norms {
 		sc.norms[i] = set.K1 * (1 - set.B + set.B*float64(inverted.Length(byte(i)))/average)
-	}
-	for f := range sc.few {
-		for i := range sc.few[f] {
-			sc.few[f][i] = sc.compute(float64(f+1), byte(i))
-		}
+		sc.once[i] = sc.compute(1, byte(i))
 	}
 	return sc
 }
@@ -46,8 +42,8 @@ func (sc *scorer) idf(df uint64) float64 {
 
 // saturation is what so many occurrences count in a document of that length.
 func (sc *scorer) saturation(frequency uint32, length byte) float64 {
-	if frequency <= uint32(len(sc.few)) {
-		return sc.few[frequency-1][length]
+	if frequency == 1 {
+		return sc.once[length]
 	}
 	return sc.compute(float64(frequency), length)
 }

@@ -3,6 +3,7 @@ package textsearch
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/textsearch/internal/inverted"
@@ -133,10 +134,11 @@ func (sr *searcher) run() (Result, error) {
 		return sr.after(sr.query.After, limit)
 	}
 	t := newTop(limit, sr.query.Count)
-	if err := sr.evaluate(t); err != nil {
+	list, err := sr.evaluate(t)
+	if err != nil {
 		return Result{}, err
 	}
-	return sr.result(t, 0)
+	return sr.result(t, list)
 }
 
 // relax takes quoted words for alternatives when no document of the index has all
@@ -154,7 +156,7 @@ func (sr *searcher) relax() error {
 		p.admitted = admitted{to: p.source.Size()}
 	}
 	t := newTop(1, false)
-	if err := sr.evaluate(t); err != nil || t.found() {
+	if _, err := sr.evaluate(t); err != nil || t.any() {
 		return err
 	}
 	for i := range sr.clauses {
@@ -176,26 +178,29 @@ func (sr *searcher) after(cursor *Cursor, limit int) (Result, error) {
 		if limit >= 0 {
 			t = newTop(before+limit, true)
 		}
-		if err := sr.evaluate(t); err != nil {
+		list, err := sr.evaluate(t)
+		if err != nil {
 			return Result{}, err
 		}
-		return sr.result(t, min(before, t.total))
+		t.before = min(before, len(list))
+		return sr.result(t, list[t.before:])
 	}
 	t := newTop(limit, true)
 	t.behind = &at
-	if err := sr.evaluate(t); err != nil {
+	list, err := sr.evaluate(t)
+	if err != nil {
 		return Result{}, err
 	}
-	return sr.result(t, 0)
+	return sr.result(t, list)
 }
 
 // locate returns the match of a key, if it is one that the query admits.
-func (sr *searcher) locate(key string) (m match, ok bool, err error) {
+func (sr *searcher) locate(key string) (m found, ok bool, err error) {
 	for i := range sr.parts {
 		p := sr.parts[i]
 		n, ok, err := p.source.Number(sr.ctx, key)
 		if err != nil {
-			return match{}, false, err
+			return found{}, false, err
 		}
 		if !ok || n < p.from || n >= p.to || p.admit != nil && !p.admit(n) {
 			continue
@@ -203,28 +208,37 @@ func (sr *searcher) locate(key string) (m match, ok bool, err error) {
 		p.admitted = admitted{from: n, to: n + 1}
 		t := newTop(-1, true)
 		if err := t.enter(sr.ctx, p.source); err != nil {
-			return match{}, false, err
+			return found{}, false, err
 		}
 		e := newEvaluator(sr, &p, i, t)
 		defer e.release()
-		if err := e.run(); err != nil || !t.found() {
-			return match{}, false, err
+		if err := e.run(); err != nil || !t.any() {
+			return found{}, false, err
 		}
-		m = t.matches[0]
-		m.key = key
-		return m, true, nil
+		return found{t.matches[0], key}, true, nil
 	}
-	return match{}, false, nil
+	return found{}, false, nil
 }
 
-// evaluate offers t what matches.
-func (sr *searcher) evaluate(t *top) error {
+// evaluate offers t what matches, and returns the best in order.
+func (sr *searcher) evaluate(t *top) (list []found, err error) {
 	for i := range sr.parts {
 		if err := sr.evaluatePart(i, t); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return sr.sort(t)
+	for _, m := range t.best() {
+		key, err := sr.parts[m.part].source.Key(sr.ctx, m.number)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, found{m, key})
+	}
+	slices.SortFunc(list, byRank)
+	if t.limit >= 0 && len(list) > t.limit {
+		list = list[:t.limit]
+	}
+	return list, nil
 }
 
 func (sr *searcher) evaluatePart(i int, t *top) error {
@@ -240,34 +254,18 @@ func (sr *searcher) evaluatePart(i int, t *top) error {
 	return e.run()
 }
 
-// sort puts the best matches of all sources in order, with their keys.
-func (sr *searcher) sort(t *top) error {
-	t.leave()
-	t.cutTies()
-	for i := range t.matches {
-		m := &t.matches[i]
-		var err error
-		if m.key, err = sr.parts[m.part].source.Key(sr.ctx, m.number); err != nil {
-			return err
-		}
-	}
-	t.order()
-	return nil
-}
-
-// result returns what t has but for the first skip.
-func (sr *searcher) result(t *top, skip int) (Result, error) {
+// result returns matches in order as hits.
+func (sr *searcher) result(t *top, list []found) (Result, error) {
 	r := Result{Total: -1, Partial: sr.partial, Relaxed: sr.relaxed}
 	if t.counts() {
 		r.Total = t.total
 	}
-	for i, m := range t.matches[min(skip, len(t.matches)):] {
-		words, err := sr.matched(m)
+	for i, m := range list {
+		words, err := sr.matched(m.match)
 		if err != nil {
 			return Result{}, err
 		}
-		score := float64(m.score) / sr.scorer.scale
-		r.Hits = append(r.Hits, Hit{m.key, score, t.before + skip + i + 1, words})
+		r.Hits = append(r.Hits, Hit{m.key, float64(m.score) / sr.scorer.scale, t.before + i + 1, words})
 	}
 	return r, nil
 }

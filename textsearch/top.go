@@ -12,24 +12,28 @@ import (
 // match is a document with its score.
 type match struct {
 	score  int64
-	part   int // which of searcher.parts it is of
 	number uint32
-	key    string // when it is known
+	part   uint32 // which of searcher.parts it is of
+}
+
+// found is a match with its key.
+type found struct {
+	match
+	key string
 }
 
 // byRank is the order of hits: by score, and by key where scores are equal. No two
 // documents are equal.
-func byRank(a, b match) int {
+func byRank(a, b found) int {
 	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.key, b.key))
 }
 
-// top holds the best matches. It holds more than are wanted and sorts those now and
-// then. Documents of a source that is not ordered by key have theirs at once; of
-// others the number tells which of two equal ones comes first.
+// top holds the best matches. Of equal ones of a source that is in order of the keys
+// the number tells which comes first; of another their keys are asked for.
 type top struct {
 	limit   int // below zero: all
 	counted bool
-	behind  *match // only matches behind this one
+	behind  *found // only matches behind this one
 	total   int    // matches seen
 	before  int    // of these, before behind and with it
 
@@ -44,12 +48,16 @@ type top struct {
 	at      uint32 // in a source that is ordered, where the key of behind would be
 }
 
+// fewWanted is how many matches are kept in order all the time. More are sorted now
+// and then.
+const fewWanted = 64
+
 func newTop(limit int, counted bool) *top {
 	return &top{limit: limit, counted: counted || limit < 0}
 }
 
 func (t *top) counts() bool { return t.counted }
-func (t *top) found() bool  { return t.total > 0 }
+func (t *top) any() bool    { return t.total > 0 }
 
 // enter begins with the matches of another source.
 func (t *top) enter(ctx context.Context, s inverted.Source) (err error) {
@@ -63,31 +71,63 @@ func (t *top) enter(ctx context.Context, s inverted.Source) (err error) {
 }
 
 // offer takes a match. Those of one source come in any order.
-func (t *top) offer(m match) error {
+func (t *top) offer(m match) {
 	t.total++
-	if t.behind == nil && m.score < t.least || t.limit == 0 {
-		return nil
+	if t.behind != nil && !t.isBehind(m) {
+		t.before++
+		return
 	}
-	if !t.ordered {
-		var err error
-		if m.key, err = t.source.Key(context.Background(), m.number); err != nil {
-			return err
+	switch {
+	case t.limit == 0 || m.score < t.least:
+	case t.limit > 0 && t.limit <= fewWanted:
+		t.insert(m)
+	default:
+		t.matches = append(t.matches, m)
+		if t.limit > 0 && len(t.matches)-t.begin >= 2*t.limit {
+			t.shrink()
 		}
 	}
-	if t.behind != nil {
-		if !t.isBehind(m) {
-			t.before++
-			return nil
-		}
-		if m.score < t.least {
-			return nil
+}
+
+// insert takes a match into those at hand, which are in order.
+func (t *top) insert(m match) {
+	own := t.matches[t.begin:]
+	if t.repeats {
+		for i, o := range own {
+			if o.number != m.number {
+				continue
+			}
+			if o.score >= m.score {
+				return
+			}
+			t.matches = slices.Delete(t.matches, t.begin+i, t.begin+i+1)
+			own = t.matches[t.begin:]
+			break
 		}
 	}
-	t.matches = append(t.matches, m)
-	if t.limit >= 0 && len(t.matches)-t.begin >= 2*t.limit+32 {
-		t.shrink()
+	i, _ := slices.BinarySearchFunc(own, m, t.inSource)
+	if i == t.limit {
+		return
 	}
-	return nil
+	t.matches = slices.Insert(t.matches, t.begin+i, m)
+	if len(own)+1 > t.limit {
+		t.matches = t.matches[:t.begin+t.limit]
+	}
+	t.raise()
+}
+
+// raise sets what is wanted by what there is.
+func (t *top) raise() {
+	own := t.matches[t.begin:]
+	if t.limit <= 0 || len(own) < t.limit {
+		return
+	}
+	if last := own[t.limit-1]; last.score >= t.least {
+		t.least = last.score
+		if t.ordered {
+			t.last = last.number
+		}
+	}
 }
 
 func (t *top) isBehind(m match) bool {
@@ -97,15 +137,24 @@ func (t *top) isBehind(m match) bool {
 	case t.ordered:
 		return m.number >= t.at && !(m.part == t.behind.part && m.number == t.behind.number)
 	}
-	return m.key > t.behind.key
+	return t.key(m) > t.behind.key
+}
+
+// key returns that of a match of a source that is not in order, which has it at hand.
+func (t *top) key(m match) string {
+	key, _ := t.source.Key(context.Background(), m.number)
+	return key
 }
 
 // inSource is the order of matches of the source at hand.
 func (t *top) inSource(a, b match) int {
-	if t.ordered {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.number, b.number))
+	switch {
+	case a.score != b.score:
+		return cmp.Compare(b.score, a.score)
+	case t.ordered:
+		return cmp.Compare(a.number, b.number)
 	}
-	return byRank(a, b)
+	return cmp.Compare(t.key(a), t.key(b))
 }
 
 // shrink leaves the best matches of the source at hand.
@@ -122,12 +171,7 @@ func (t *top) shrink() {
 		own = own[:t.limit]
 	}
 	t.matches = t.matches[:t.begin+len(own)]
-	if t.limit > 0 && len(own) == t.limit && own[t.limit-1].score >= t.least {
-		t.least, t.last = own[t.limit-1].score, own[t.limit-1].number
-		if !t.ordered {
-			t.last = math.MaxUint32
-		}
-	}
+	t.raise()
 }
 
 // worst returns the least score that is wanted, and, of documents of the source at
@@ -142,27 +186,19 @@ func (t *top) leave() {
 	}
 }
 
-// cutTies leaves out what cannot be among the best of all sources.
-func (t *top) cutTies() {
+// best returns the matches without what cannot be among the best of all sources.
+func (t *top) best() []match {
+	t.leave()
 	if t.limit < 0 || len(t.matches) <= t.limit {
-		return
+		return t.matches
 	}
 	if t.limit == 0 {
-		t.matches = nil
-		return
+		return nil
 	}
 	slices.SortStableFunc(t.matches, func(a, b match) int { return cmp.Compare(b.score, a.score) })
 	n := t.limit
 	for n < len(t.matches) && t.matches[n].score == t.matches[t.limit-1].score {
 		n++
 	}
-	t.matches = t.matches[:n]
-}
-
-// order puts the matches in order, which have their keys now.
-func (t *top) order() {
-	slices.SortFunc(t.matches, byRank)
-	if t.limit >= 0 && len(t.matches) > t.limit {
-		t.matches = t.matches[:t.limit]
-	}
+	return t.matches[:n]
 }

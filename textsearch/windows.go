@@ -202,16 +202,9 @@ func (e *evaluator) lookup(look *evaluated, w uint32, norms *inverted.Norms, som
 	}
 	for i := range look.lists {
 		l := &look.lists[i]
+		ahead := i // how many lists came before
 		err := e.postings(l, w, some, func(numbers, frequencies []uint32) {
-			for i, n := range numbers {
-				at := n % inverted.Window
-				e.own.add(at)
-				p := e.count(look.factor*norms.Weight(at), frequencies[i], norms.Lengths[at], l.exact)
-				if to == &e.scores {
-					p += to[at]
-				}
-				to[at] = max(to[at], p)
-			}
+			e.add(look, l, norms, numbers, frequencies, to, ahead)
 		})
 		if err != nil {
 			return err
@@ -228,6 +221,32 @@ func (e *evaluator) lookup(look *evaluated, w uint32, norms *inverted.Norms, som
 		}
 	}
 	return nil
+}
+
+// add adds what postings count to sums, or, behind other lists, raises sums to it.
+func (e *evaluator) add(look *evaluated, l *evaluatedList, norms *inverted.Norms, numbers, frequencies []uint32, sums *[inverted.Window]int64, ahead int) {
+	sc := e.sr.scorer
+	lengths := norms.Lengths
+	weight, uniform := norms.Uniform()
+	bonus := 1.0
+	if l.exact {
+		bonus = 1 + exactBonus
+	}
+	scaled := look.factor * weight
+	frequencies = frequencies[:len(numbers)]
+	for i, n := range numbers {
+		at := n % inverted.Window
+		e.own.add(at)
+		if !uniform {
+			scaled = look.factor * norms.Weight(at)
+		}
+		p := points(scaled * (sc.saturation(frequencies[i], lengths[at]) * bonus))
+		if ahead == 0 {
+			sums[at] += p
+		} else {
+			sums[at] = max(sums[at], p)
+		}
+	}
 }
 
 // postings calls fn with the postings that a list has in a window: with some of those
@@ -328,18 +347,16 @@ func (e *evaluator) offer(w uint32, all bool) error {
 			if !e.every && score < e.top.least || !all && e.needed[i]&(1<<(at%64)) == 0 {
 				continue
 			}
-			if err := e.offerOne(w*inverted.Window+at, score, gone); err != nil {
-				return err
-			}
+			e.offerOne(w*inverted.Window+at, score, gone)
 		}
 	}
 	return nil
 }
 
-func (e *evaluator) offerOne(number uint32, score int64, gone *inverted.Gone) error {
+func (e *evaluator) offerOne(number uint32, score int64, gone *inverted.Gone) {
 	p := e.part
 	if gone.Has(number%inverted.Window) || number < p.from || number >= p.to || p.admit != nil && !p.admit(number) {
-		return nil
+		return
 	}
-	return e.top.offer(match{score: score, part: e.index, number: number})
+	e.top.offer(match{score: score, part: e.index, number: number})
 }
