@@ -1,0 +1,128 @@
+package inverted
+
+// terms merges postings, term by term.
+func (r *merging) terms() (ended bool, err error) {
+	h, err := r.cursors()
+	if err != nil {
+		return false, err
+	}
+	t := termMerger{merging: r}
+	if t.mapped, err = r.mapping(); err != nil {
+		return false, err
+	}
+	all, err := r.outputNorms()
+	if err != nil {
+		return false, err
+	}
+	r.out.lists.norm = func(n uint32) (byte, float64) {
+		w := all[n/Window]
+		return w.Lengths[n%Window], w.Weight(n % Window)
+	}
+	for r.budget > 0 {
+		key := h.next()
+		if key == nil {
+			return true, nil
+		}
+		r.After = append(r.After[:0], key...)
+		if err := t.term(h); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+type termMerger struct {
+	*merging
+	mapped  [][]uint32
+	slab    slab
+	buffers Buffers
+	runs    []int    // where the postings of each input end
+	both    []uint64 // number<<32 | frequency
+	spare   []uint64
+	split   [2][]uint32
+}
+
+// term merges the postings of the least term.
+func (t *termMerger) term(h *heads) error {
+	t.both, t.runs = t.both[:0], t.runs[:0]
+	for _, i := range h.least {
+		if err := t.gather(h.cursors[i], i); err != nil {
+			return err
+		}
+	}
+	t.budget -= len(t.both)
+	t.sort()
+	if len(t.both) > 0 {
+		numbers, frequencies := t.split[0][:0], t.split[1][:0]
+		for _, p := range t.both {
+			numbers, frequencies = append(numbers, uint32(p>>32)), append(frequencies, uint32(p))
+		}
+		t.split = [2][]uint32{numbers, frequencies}
+		if err := t.out.addTerm(t.After, numbers, frequencies); err != nil {
+			return err
+		}
+	}
+	for _, i := range h.least {
+		if err := h.step(t.ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gather appends the postings of one input.
+func (t *termMerger) gather(c *cursor, input int) error {
+	t.budget -= termWork
+	t.slab.reset()
+	l, err := t.inputs[input].list(t.ctx, c.value, &t.slab)
+	if err != nil {
+		return c.corrupt()
+	}
+	mapped := t.mapped[input]
+	for i := range l.Parts() {
+		numbers, frequencies, err := l.Read(t.ctx, i, &t.buffers)
+		if err != nil {
+			return err
+		}
+		for j, n := range numbers {
+			if to := mapped[n]; to != gone {
+				t.both = append(t.both, uint64(to)<<32|uint64(frequencies[j]))
+			}
+		}
+	}
+	t.runs = append(t.runs, len(t.both))
+	return nil
+}
+
+// sort merges the runs in both, two and two.
+func (t *termMerger) sort() {
+	for len(t.runs) > 1 {
+		out, runs := t.spare[:0], t.runs[:0]
+		from := 0
+		for i := 0; i < len(t.runs); i += 2 {
+			mid := t.runs[i]
+			end := mid
+			if i+1 < len(t.runs) {
+				end = t.runs[i+1]
+			}
+			out = mergeSorted(out, t.both[from:mid], t.both[mid:end])
+			from = end
+			runs = append(runs, len(out))
+		}
+		t.both, t.spare, t.runs = out, t.both, runs
+	}
+}
+
+func mergeSorted(out, a, b []uint64) []uint64 {
+	if len(a) > 0 && len(b) > 0 && a[len(a)-1] < b[0] {
+		return append(append(out, a...), b...)
+	}
+	for len(a) > 0 && len(b) > 0 {
+		if a[0] < b[0] {
+			out, a = append(out, a[0]), a[1:]
+		} else {
+			out, b = append(out, b[0]), b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
+}
