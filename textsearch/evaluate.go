@@ -1,6 +1,8 @@
 package textsearch
 
 import (
+	"math"
+	"slices"
 	"sync"
 
 	"github.com/crabstore/crabstore/textsearch/internal/inverted"
@@ -13,7 +15,8 @@ type evaluator struct {
 	part  *part
 	index uint32 // of part
 	top   *top
-	every bool // all matches are wanted
+	every bool   // all matches are wanted
+	done  []bool // windows that are evaluated, from first on
 
 	lookups []evaluated
 	longest []*evaluated      // the same, the longest first
@@ -24,17 +27,33 @@ type evaluator struct {
 
 // evaluated is a lookup at work. A document counts by its best term.
 type evaluated struct {
-	clause int
-	factor float64
-	lists  []evaluatedList
-	count  int     // of postings
-	most   []int64 // what it counts at most, by window; nil when all matches are wanted
+	clause   int
+	factor   float64
+	lists    []evaluatedList
+	count    int     // of postings
+	most     []int64 // what it counts at most, by window; nil when all matches are wanted
+	greatest int64   // of most
+
+	// Of a way side by side: whether it is asked, and what it counts in the document
+	// at hand.
+	asked  bool
+	points int64
+}
+
+// mostIn returns what a lookup counts at most in a window.
+func (l *evaluated) mostIn(window uint32) int64 {
+	if l.most == nil {
+		return math.MaxInt64 / 1024
+	}
+	return l.most[window]
 }
 
 type evaluatedList struct {
 	*inverted.List
 	exact                bool
 	numbers, frequencies []uint32 // of all of it, when it is in memory
+	at                   int      // see beside.go
+	buffers              *inverted.Buffers
 }
 
 // scratch is memory that evaluators use one after the other.
@@ -45,6 +64,7 @@ type scratch struct {
 	seen    set                    // which scores are set
 	only    set                    // the documents that can be wanted, when not all can
 	spare   inverted.Buffers       // postings of these
+	have    []set                  // by clause, the documents that have it
 	own     set                    // by the lookup or the clause at hand
 	needed  set                    // have all that is required
 	read    []uint32
@@ -92,8 +112,12 @@ func (e *evaluator) run() error {
 			}
 		}
 	}
-	if e.few(lists) {
-		return e.together()
+	for i := range e.lookups {
+		e.longest = append(e.longest, &e.lookups[i])
+	}
+	slices.SortStableFunc(e.longest, func(a, b *evaluated) int { return b.count - a.count })
+	if held(e.longest, fewPostings) {
+		return e.beside(nil)
 	}
 	if len(e.lookups) == 1 && !e.every {
 		return e.blocks(&e.lookups[0])

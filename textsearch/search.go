@@ -274,9 +274,9 @@ func (sr *searcher) result(t *top, list []found) (Result, error) {
 func (sr *searcher) matched(m match) ([]string, error) {
 	var words []string
 	for i, c := range sr.clauses {
-		has := len(sr.clauses) == 1
+		has := m.words&wordBit(i) != 0
 		for _, l := range sr.parts[m.part].lists[i] {
-			if has {
+			if has || wordBit(i) != 0 {
 				break
 			}
 			var err error

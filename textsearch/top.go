@@ -12,6 +12,7 @@ import (
 // match is a document with its score.
 type match struct {
 	score  int64
+	words  uint64 // bits of the clauses that it has, as far as there are bits
 	number uint32
 	part   uint32 // which of searcher.parts it is of
 }

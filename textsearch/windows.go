@@ -23,7 +23,15 @@ func (e *evaluator) windows() error {
 	if err != nil {
 		return err
 	}
+	e.top.repeats = true
+	if err := e.rarest(); err != nil {
+		return err
+	}
+	e.done = make([]bool, len(limits))
 	for _, l := range limits {
+		if done, err := e.rest(); done || err != nil {
+			return err
+		}
 		least, number := e.top.worst()
 		switch {
 		case l.most < least || l.most == 0:
@@ -34,6 +42,7 @@ func (e *evaluator) windows() error {
 		if err := e.evaluate(l.window); err != nil {
 			return err
 		}
+		e.done[l.window-first] = true
 	}
 	return nil
 }
@@ -62,9 +71,8 @@ func (e *evaluator) limits(first, last uint32) ([]windowLimit, error) {
 		for w, most := range look.most {
 			limits[w].most += most
 		}
-		e.longest = append(e.longest, look)
+		look.greatest = slices.Max(look.most)
 	}
-	slices.SortStableFunc(e.longest, func(a, b *evaluated) int { return b.count - a.count })
 	slices.SortFunc(limits, func(a, b windowLimit) int {
 		return cmp.Or(cmp.Compare(b.most, a.most), cmp.Compare(a.window, b.window))
 	})
@@ -117,6 +125,7 @@ func (e *evaluator) evaluate(w uint32) error {
 	}
 	e.seen = set{}
 	all := true
+	e.have = e.have[:0]
 	for i := 0; i < len(e.lookups); {
 		c := e.lookups[i].clause
 		required := e.sr.clauses[c].required
@@ -132,6 +141,7 @@ func (e *evaluator) evaluate(w uint32) error {
 		for j, word := range have {
 			e.seen[j] |= word
 		}
+		e.have = append(e.have, have)
 		if required {
 			if all {
 				e.needed = have
@@ -155,6 +165,9 @@ const narrowed = 2
 // wanted are left out; a document that is in no other is not looked at (MaxScore:
 // Turtle and Flood, Query evaluation: strategies and optimizations, 1995).
 func (e *evaluator) narrow(w uint32, norms *inverted.Norms) (some bool, err error) {
+	if e.every {
+		return false, nil
+	}
 	rest, looked, all := int64(0), 0, 0
 	var essential []*evaluated
 	for _, look := range e.longest {
@@ -347,16 +360,33 @@ func (e *evaluator) offer(w uint32, all bool) error {
 			if !e.every && score < e.top.least || !all && e.needed[i]&(1<<(at%64)) == 0 {
 				continue
 			}
-			e.offerOne(w*inverted.Window+at, score, gone)
+			e.offerOne(w*inverted.Window+at, score, e.words(at), gone)
 		}
 	}
 	return nil
 }
 
-func (e *evaluator) offerOne(number uint32, score int64, gone *inverted.Gone) {
+// words tells which words of the query a document of the window at hand has.
+func (e *evaluator) words(at uint32) (words uint64) {
+	for i, c := 0, 0; i < len(e.lookups); c++ {
+		clause := e.lookups[i].clause
+		if e.have[c][at/64]&(1<<(at%64)) != 0 {
+			words |= wordBit(clause)
+		}
+		for i < len(e.lookups) && e.lookups[i].clause == clause {
+			i++
+		}
+	}
+	return words
+}
+
+// wordBit is the bit of a clause in match.words; beyond the first ones there is none.
+func wordBit(clause int) uint64 { return 1 << clause }
+
+func (e *evaluator) offerOne(number uint32, score int64, words uint64, gone *inverted.Gone) {
 	p := e.part
 	if gone.Has(number%inverted.Window) || number < p.from || number >= p.to || p.admit != nil && !p.admit(number) {
 		return
 	}
-	e.top.offer(match{score: score, part: e.index, number: number})
+	e.top.offer(match{score: score, words: words, part: e.index, number: number})
 }

@@ -34,7 +34,13 @@ func OpenRealm(path, realm string, opts crabdb.Options) (*Store, error) {
 	if err != nil {
 		return nil, translate(err)
 	}
-	return &Store{reader{dbSource{db}}, db, realm, new(kv.Cache)}, nil
+	return New(db, realm), nil
+}
+
+// New returns the store that an open file is, with keys in a realm. Closing the store
+// closes the file.
+func New(db *crabdb.DB, realm string) *Store {
+	return &Store{reader{dbSource{db}}, db, realm, new(kv.Cache)}
 }
 
 // DB returns the engine, for what it alone can do: Check, Refresh and the like.

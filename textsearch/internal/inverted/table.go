@@ -132,51 +132,89 @@ func (r *rows) more() bool { return r.at+1 < r.chunk.entries }
 // step moves to the next entry, which there is. It returns false for bytes that
 // are none.
 func (r *rows) step() bool {
-	data := r.chunk.data[r.next:]
-	shared, n := binary.Uvarint(data)
-	if n <= 0 || shared > uint64(len(r.key)) {
+	shared, rest, value, n, ok := readEntry(r.chunk.data[r.next:])
+	if !ok || shared > len(r.key) {
 		return false
 	}
-	rest, m := binary.Uvarint(data[n:])
-	if n += m; m <= 0 || rest > uint64(len(data)-n) {
-		return false
-	}
-	r.key = append(r.key[:shared], data[n:n+int(rest)]...)
-	n += int(rest)
-	size, m := binary.Uvarint(data[n:])
-	if n += m; m <= 0 || size > uint64(len(data)-n) {
-		return false
-	}
-	r.value = data[n : n+int(size) : n+int(size)]
-	r.next += n + int(size)
+	r.key = append(r.key[:shared], rest...)
+	r.value = value
+	r.next += n
 	r.at++
 	return true
 }
 
 // seek moves to the first entry whose key is at or above key. found is false when
-// there is none in the chunk.
+// there is none in the chunk. No key on the way is put together: common is how much
+// of key the last one had, and behind that it had a lesser byte, so that the next is
+// told apart by what it has in common with the last.
 func (r *rows) seek(c *chunk, key []byte) (found, ok bool) {
-	n := len(c.restarts) / 4
+	i, ok := c.restartBefore(key)
+	if !ok || !r.begin(c, i) {
+		return false, false
+	}
+	common, size := 0, 0
+	for r.more() {
+		shared, rest, value, n, ok := readEntry(c.data[r.next:])
+		if !ok || shared > size {
+			return false, false
+		}
+		r.at++
+		r.next += n
+		switch {
+		case shared < common:
+			found = true
+		case shared == common:
+			more := commonPrefix(rest, key[common:])
+			common += more
+			found = common == len(key) || more < len(rest) && rest[more] > key[common]
+		}
+		if found {
+			r.key = append(append(r.key[:0], key[:shared]...), rest...)
+			r.value = value
+			return true, true
+		}
+		size = shared + len(rest)
+	}
+	return false, true
+}
+
+// restartBefore returns the last restart whose key is at or below key, or the first.
+func (c *chunk) restartBefore(key []byte) (i int, ok bool) {
 	ok = true
-	i := sort.Search(n, func(i int) bool {
-		if !r.begin(c, i) || !r.step() {
+	i = sort.Search(len(c.restarts)/4, func(i int) bool {
+		at := int(binary.LittleEndian.Uint32(c.restarts[4*i:]))
+		if at >= len(c.data) {
 			ok = false
 			return true
 		}
-		return bytes.Compare(r.key, key) > 0
+		shared, first, _, _, whole := readEntry(c.data[at:])
+		if shared != 0 || !whole {
+			ok = false
+			return true
+		}
+		return bytes.Compare(first, key) > 0
 	})
-	if !ok || !r.begin(c, max(i-1, 0)) {
-		return false, false
+	return max(i-1, 0), ok
+}
+
+// readEntry reads the entry that data begins with, of n bytes.
+func readEntry(data []byte) (shared int, rest, value []byte, n int, ok bool) {
+	head, n := binary.Uvarint(data)
+	if n <= 0 || head > uint64(len(data)) {
+		return 0, nil, nil, 0, false
 	}
-	for r.more() {
-		if !r.step() {
-			return false, false
-		}
-		if bytes.Compare(r.key, key) >= 0 {
-			return true, true
-		}
+	size, m := binary.Uvarint(data[n:])
+	if n += m; m <= 0 || size > uint64(len(data)-n) {
+		return 0, nil, nil, 0, false
 	}
-	return false, true
+	rest = data[n : n+int(size)]
+	n += int(size)
+	size, m = binary.Uvarint(data[n:])
+	if n += m; m <= 0 || size > uint64(len(data)-n) {
+		return 0, nil, nil, 0, false
+	}
+	value = data[n : n+int(size) : n+int(size)]
+	return int(head), rest, value, n + int(size), true
 }
 
 // goTo moves to the entry of a number.
