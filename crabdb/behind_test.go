@@ -35,7 +35,7 @@ func TestRecordsBehindTheEndStayAway(t *testing.T) {
 			}
 			return nil
 		}
-		db := mustOpen(t, memPath, opts.on(faultfs.FS{FS: m, Hook: hook}))
+		db := mustOpen(t, memPath, opts.On(faultfs.FS{FS: m, Hook: hook}))
 		put(t, db, "new", "33") // as long as what was lost
 		acknowledged = true
 		put(t, db, "newer", "444")

@@ -79,7 +79,7 @@ func TestCheckBesideACheckpoint(t *testing.T) {
 			}
 			return nil
 		}
-		db = mustOpen(t, memPath, opts.on(faultfs.FS{FS: memfs.New(), Hook: hook}))
+		db = mustOpen(t, memPath, opts.On(faultfs.FS{FS: memfs.New(), Hook: hook}))
 		put(t, db, "a", "1")
 		must(t, db.Checkpoint(ctx))
 		put(t, db, "b", "2")

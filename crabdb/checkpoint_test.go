@@ -95,7 +95,7 @@ func TestSnapshotWhileALongRecordIsReplaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := memfs.New()
 			p := pause(func(c faultfs.Call) bool { return c.Op == faultfs.Read })
-			db := mustOpen(t, memPath, quiet().on(faultfs.FS{FS: m, Hook: p.hook}))
+			db := mustOpen(t, memPath, quiet().On(faultfs.FS{FS: m, Hook: p.hook}))
 			put(t, db, "k", strings.Repeat("v", unknownSize))
 			stats(t, db) // a version to take, so that nobody waits for the next
 			p.armed.Store(true)

@@ -25,7 +25,7 @@ func TestReadOfAnEndedTransaction(t *testing.T) {
 	paused, resume := make(chan struct{}), make(chan struct{})
 	var armed bool
 	var closed atomic.Bool
-	db := mustOpen(t, memPath, quiet().on(faultfs.FS{FS: m, Hook: func(c faultfs.Call) error {
+	db := mustOpen(t, memPath, quiet().On(faultfs.FS{FS: m, Hook: func(c faultfs.Call) error {
 		if armed && c.Op == faultfs.Read {
 			armed = false
 			close(paused)
@@ -248,7 +248,7 @@ func TestA28_CloseWhileScanning(t *testing.T) {
 // it is told that the store is closed.
 func TestCloseWaitsForTheTransactionAtHand(t *testing.T) {
 	m := memfs.New()
-	db := mustOpen(t, memPath, quiet().on(m))
+	db := mustOpen(t, memPath, quiet().On(m))
 	began, closing := make(chan struct{}), make(chan struct{})
 	updated, closed, waiting := make(chan error, 1), make(chan error, 1), make(chan error, 1)
 	go func() {
@@ -270,7 +270,7 @@ func TestCloseWaitsForTheTransactionAtHand(t *testing.T) {
 	close(closing)
 	must(t, <-updated)
 	must(t, <-closed)
-	wantContent(t, mustOpen(t, memPath, quiet().on(m)), keys("k=v"))
+	wantContent(t, mustOpen(t, memPath, quiet().On(m)), keys("k=v"))
 }
 
 // An Open that fails leaves nothing open, and no lock.

@@ -22,11 +22,11 @@ func TestSyncDuringACompactionIsTrue(t *testing.T) {
 		}
 		looked = true
 		must(t, db.Sync())
-		after := mustOpen(t, memPath, quiet().on(m.Synced()))
+		after := mustOpen(t, memPath, quiet().On(m.Synced()))
 		want(t, after, "k", "v")
 		return nil
 	}
-	db = mustOpen(t, memPath, quiet().on(faultfs.FS{FS: m, Hook: hook}))
+	db = mustOpen(t, memPath, quiet().On(faultfs.FS{FS: m, Hook: hook}))
 	put(t, db, "k", "v")
 	compacting = true
 	must(t, db.Compact(ctx))
@@ -46,7 +46,7 @@ func TestSyncAfterACompactionWhoseNameIsNotDurable(t *testing.T) {
 		}
 		return nil
 	}
-	db := mustOpen(t, memPath, quiet().on(faultfs.FS{FS: m, Hook: hook}))
+	db := mustOpen(t, memPath, quiet().On(faultfs.FS{FS: m, Hook: hook}))
 	put(t, db, "k", "v")
 	compacting = true
 	err := db.Compact(ctx)
@@ -56,7 +56,7 @@ func TestSyncAfterACompactionWhoseNameIsNotDurable(t *testing.T) {
 	wantError(t, db.Put(ctx, 1, []byte("l"), nil), ErrPoisoned)
 	want(t, db, "k", "v")
 	for name, left := range map[string]*memfs.FS{"killed": m.Kill(), "powerless": m.Synced()} {
-		again := mustOpen(t, memPath, quiet().on(left))
+		again := mustOpen(t, memPath, quiet().On(left))
 		if name == "killed" {
 			want(t, again, "k", "v")
 		}

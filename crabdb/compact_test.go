@@ -47,14 +47,14 @@ func TestA13_DeletedKeysStayDeleted(t *testing.T) {
 	})
 	eachFormat(t, func(t *testing.T, opts Options) {
 		m := memfs.New()
-		db := mustOpen(t, memPath, opts.on(m))
+		db := mustOpen(t, memPath, opts.On(m))
 		put(t, db, "k", "older")
 		put(t, db, "k", "v")
 		must(t, db.Checkpoint(ctx))
 		del(t, db, "k")
 		for range 2 { // a killed process each time
 			m = m.Kill()
-			db = mustOpen(t, memPath, opts.on(m))
+			db = mustOpen(t, memPath, opts.On(m))
 			wantContent(t, db, content{})
 			must(t, db.Compact(ctx))
 			wantContent(t, db, content{})
@@ -134,7 +134,7 @@ func TestA14_LeftoverThatStays(t *testing.T) {
 	must(t, err)
 	must(t, f.Close())
 	fail.on(faultfs.Remove, os.ErrPermission)
-	db = mustOpen(t, memPath, quiet().on(faultfs.FS{FS: m, Hook: fail.hook}))
+	db = mustOpen(t, memPath, quiet().On(faultfs.FS{FS: m, Hook: fail.hook}))
 	wantContent(t, db, keys("k=v"))
 	must(t, db.Compact(ctx))
 	if st := stats(t, db); st.Recovery.Leftover != 0 {
@@ -185,7 +185,7 @@ func TestA15_WritesDuringACompaction(t *testing.T) {
 			eachFormat(t, func(t *testing.T, opts Options) {
 				m := memfs.New()
 				p := pause(at)
-				db := mustOpen(t, memPath, opts.on(faultfs.FS{FS: m, Hook: p.hook}))
+				db := mustOpen(t, memPath, opts.On(faultfs.FS{FS: m, Hook: p.hook}))
 				want := content{}
 				in(t, db, func(tx *Tx) {
 					for i := range n {
@@ -220,7 +220,7 @@ func TestA15_WritesDuringACompaction(t *testing.T) {
 				wantSound(t, db)
 				put(t, db, "k9", "after")
 				want[id{1, "k9"}] = "after"
-				again := mustOpen(t, memPath, opts.on(m.Kill()))
+				again := mustOpen(t, memPath, opts.On(m.Kill()))
 				wantContent(t, again, want)
 				wantSound(t, again)
 			})

@@ -107,8 +107,8 @@ func TestEverythingAtOnce(t *testing.T) {
 func everythingAtOnce(t *testing.T, opts Options, moves int) {
 	seed := newSeed(t)
 	m := memfs.New()
-	db := openLedger(t, opts.on(m))
-	reader := mustOpen(t, memPath, readOnly().on(m))
+	db := openLedger(t, opts.On(m))
+	reader := mustOpen(t, memPath, readOnly().On(m))
 	var left atomic.Int64
 	left.Store(int64(moves))
 	var writers, others sync.WaitGroup
@@ -157,7 +157,7 @@ func everythingAtOnce(t *testing.T, opts Options, moves int) {
 	wantContent(t, reader, want)
 	mustClose(t, db)
 	for range 2 {
-		again := mustOpen(t, memPath, opts.on(m))
+		again := mustOpen(t, memPath, opts.On(m))
 		wantContent(t, again, want)
 		wantSound(t, again)
 		mustClose(t, again)
@@ -217,7 +217,7 @@ func watchers(db, reader *DB, opts Options) map[string]func() error {
 				return 0, err
 			}
 			_, err = f.WriteAt(b.Bytes(), 0)
-			copied, err2 := Open(memPath, readOnly().on(m))
+			copied, err2 := Open(memPath, readOnly().On(m))
 			if err = errors.Join(err, err2); err != nil {
 				return 0, err
 			}
@@ -274,7 +274,7 @@ func TestReadsSeeWhatWasWritten(t *testing.T) {
 // A few reads between two writes look into the index itself; more make a version of it
 // that all share. Either sees what was written.
 func TestReadsBetweenWrites(t *testing.T) {
-	db := mustOpen(t, memPath, quiet().on(memfs.New()))
+	db := mustOpen(t, memPath, quiet().On(memfs.New()))
 	for round := range 3 {
 		v := fmt.Sprint(round)
 		put(t, db, "k", v)

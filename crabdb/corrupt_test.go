@@ -275,6 +275,6 @@ func TestCutTailStaysCut(t *testing.T) {
 	wantContent(t, db, keys("a=1"))
 	put(t, db, "d", "4") // as long as what was torn
 	left := m.Crash(func() memfs.Fate { return memfs.Kept }, func() memfs.Change { return memfs.Undone })
-	again := mustOpen(t, memPath, quiet().on(left))
+	again := mustOpen(t, memPath, quiet().On(left))
 	wantContent(t, again, keys("a=1", "d=4"))
 }

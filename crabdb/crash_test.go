@@ -104,7 +104,7 @@ func (c *crasher) open() (*DB, error) {
 	c.process++
 	process, m := c.process, c.m
 	c.mu.Unlock()
-	return Open(memPath, c.opts.on(faultfs.FS{FS: m, Hook: func(call faultfs.Call) error {
+	return Open(memPath, c.opts.On(faultfs.FS{FS: m, Hook: func(call faultfs.Call) error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if process != c.process {
@@ -117,55 +117,18 @@ func (c *crasher) open() (*DB, error) {
 	}}))
 }
 
-// loss is what a crash can leave now.
-type loss struct {
-	how  string
-	all  bool // a process was killed, and nothing else
-	left func() *memfs.FS
-}
-
-// eachLoss returns those that the format is to survive.
-func (c *crasher) eachLoss() []loss {
-	losses := []loss{
-		{"killed", true, c.m.Kill},
-		{"synced alone", false, c.m.Synced},
-		{"the first sectors", false, func() *memfs.FS {
-			first := c.rng.IntN(10)
-			return c.m.Crash(func() memfs.Fate {
-				if first--; first >= 0 {
-					return memfs.Kept
-				}
-				return memfs.Lost
-			}, c.change)
-		}},
-	}
-	if c.opts.Plain { // nothing tells a hole in a plain file from what was written
-		return losses
-	}
-	for _, fates := range [][]memfs.Fate{
-		{memfs.Lost, memfs.Kept},
-		{memfs.Kept, memfs.Zeroed},
-		{memfs.Kept, memfs.Zeroed, memfs.Hidden},
-		{memfs.Lost, memfs.Kept, memfs.Zeroed, memfs.Garbled, memfs.Hidden},
-	} {
-		losses = append(losses, loss{fmt.Sprint("sectors at random of ", fates), false, func() *memfs.FS {
-			return c.m.Crash(func() memfs.Fate { return fates[c.rng.IntN(len(fates))] }, c.change)
-		}})
-	}
-	return losses
-}
-
-func (c *crasher) change() memfs.Change { return memfs.Change(c.rng.IntN(3)) }
+// eachLoss returns the crashes that the format is to survive.
+func (c *crasher) eachLoss() []memfs.Loss { return c.m.Losses(c.rng, !c.opts.Plain) }
 
 // take notes what crashes leave.
-func (c *crasher) take(when string, losses ...loss) {
+func (c *crasher) take(when string, losses ...memfs.Loss) {
 	for _, l := range losses {
 		oldest := c.history.promised
-		if l.all {
+		if l.Killed {
 			oldest = len(c.history.writes) - 1
 		}
-		what := fmt.Sprintf("%s, %s, %s", c.step, l.how, when)
-		c.crashes = append(c.crashes, crash{l.left(), what, oldest, len(c.history.writes)})
+		what := fmt.Sprintf("%s, %s, %s", c.step, l.How, when)
+		c.crashes = append(c.crashes, crash{l.Left(), what, oldest, len(c.history.writes)})
 	}
 }
 

@@ -63,7 +63,7 @@ func (c *counters) count(db *DB, i int, n uint64) error {
 // wantCounted wants every writer to be where it was told, or further, and its two
 // keys to be equal.
 func (x counted) wantCounted(t tester) {
-	db, err := Open(memPath, quiet().on(x.left))
+	db, err := Open(memPath, quiet().On(x.left))
 	must(t, err)
 	defer db.Close()
 	for i, acked := range x.acked {
@@ -91,7 +91,7 @@ func TestCrashWriters(t *testing.T) {
 		m := memfs.New()
 		c := &counters{rng: rand.New(rand.NewPCG(seed, run))}
 		opts := Options{Sync: SyncWrite, CompactMin: int64(c.rng.IntN(4000)), CheckpointEvery: 500 + c.rng.Int64N(4000), leastSpace: 1 + c.rng.Int64N(1000)}
-		db, err := Open(memPath, opts.on(faultfs.FS{FS: m, Hook: c.hook(m)}))
+		db, err := Open(memPath, opts.On(faultfs.FS{FS: m, Hook: c.hook(m)}))
 		if err != nil {
 			return 0, err
 		}

@@ -224,7 +224,7 @@ func openPlainDamaged(t *testing.T, bad []byte, at int) {
 		if !opts.ReadOnly && !opts.Salvage {
 			putIn(t, db, 9, "after", "1")
 			before[id{9, "after"}] = "1"
-			db = mustOpen(t, memPath, opts.on(m.Kill()))
+			db = mustOpen(t, memPath, opts.On(m.Kill()))
 			wantContent(t, db, before)
 		}
 		mustClose(t, db)

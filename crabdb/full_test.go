@@ -75,7 +75,7 @@ func TestA05_DiskFullAtEveryByteOfAWrite(t *testing.T) {
 						if left == m {
 							mustClose(t, db)
 						}
-						again := mustOpen(t, memPath, opts.on(left))
+						again := mustOpen(t, memPath, opts.On(left))
 						wantContent(t, again, keys("old=1", "k2=2"))
 						if st := stats(t, again); st.Recovery.Torn != 0 {
 							t.Fatalf("after %d bytes: recovery %+v", n, st.Recovery)
@@ -158,7 +158,7 @@ func TestFailedWritePoisons(t *testing.T) {
 				wantError(t, err, syscall.EIO)
 				wantPoisoned(t, db, syscall.EIO)
 				wantContent(t, db, keys("k=v"))
-				again := mustOpen(t, memPath, opts.on(m.Kill()))
+				again := mustOpen(t, memPath, opts.On(m.Kill()))
 				wantContent(t, again, keys("k=v"))
 				put(t, again, "l", "w")
 			})
@@ -242,7 +242,7 @@ func TestFailureOfEachCall(t *testing.T) {
 						}
 						what := fmt.Sprintf("%s, %v, call %d (%s), onwards %v: %v", name, sync, n, failed, onwards, err)
 						wantOneOf(t, what, db, states)
-						wantOneOf(t, what, mustOpen(t, memPath, opts.on(m.Kill())), states)
+						wantOneOf(t, what, mustOpen(t, memPath, opts.On(m.Kill())), states)
 						db.Close()
 					}
 				}

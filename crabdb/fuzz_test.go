@@ -110,7 +110,7 @@ func readTx(tx *Tx) error {
 // wantAgain wants a store to hold something when it is opened again.
 func wantAgain(t *testing.T, m vfs.FS, want content, damaged map[id]bool) {
 	t.Helper()
-	db, err := Open(memPath, quiet().on(m))
+	db, err := Open(memPath, quiet().On(m))
 	must(t, err)
 	defer db.Close()
 	if got, again := readable(t, db); !got.equal(want) || !maps.Equal(again, damaged) && len(damaged)+len(again) > 0 {

@@ -106,7 +106,7 @@ func TestA11_PlaceBehindTheEnd(t *testing.T) {
 			if got := bytesIn(t, m); int64(len(got)) != size {
 				t.Fatalf("the file was cut to %d bytes", len(got))
 			}
-			db = mustOpen(t, memPath, salvage().on(m))
+			db = mustOpen(t, memPath, salvage().On(m))
 			wantContent(t, db, want)
 			if faults := mustCheck(t, db); len(faults) != 1 || faults[0].Offset != size {
 				t.Fatalf("the faults are %v", faults)

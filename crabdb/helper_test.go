@@ -59,7 +59,6 @@ func quietPlain() Options {
 	return o
 }
 
-func (o Options) on(fsys vfs.FS) Options     { o.fs = fsys; return o }
 func (o Options) with(sync SyncMode) Options { o.Sync = sync; return o }
 
 // spacious reserves space as soon as a little was written.
@@ -210,7 +209,7 @@ func wantContent(t tester, db *DB, want content) {
 // contents, to the point that every key is found, and without faults.
 func wantLegal(t tester, fsys vfs.FS, opts Options, legal ...content) {
 	t.Helper()
-	db, err := Open(memPath, opts.on(fsys))
+	db, err := Open(memPath, opts.On(fsys))
 	must(t, err)
 	defer db.Close()
 	if got := contentOf(t, db); !slices.ContainsFunc(legal, got.equal) {
@@ -320,7 +319,7 @@ func bytesIn(t tester, m vfs.FS) []byte {
 func built(t testing.TB, opts Options, write func(db *DB)) []byte {
 	t.Helper()
 	m := memfs.New()
-	db := mustOpen(t, memPath, opts.on(m))
+	db := mustOpen(t, memPath, opts.On(m))
 	write(db)
 	mustClose(t, db)
 	return bytesIn(t, m)
@@ -331,7 +330,7 @@ func built(t testing.TB, opts Options, write func(db *DB)) []byte {
 func killed(t testing.TB, opts Options, write func(db *DB)) []byte {
 	t.Helper()
 	m := memfs.New()
-	db := mustOpen(t, memPath, opts.on(m))
+	db := mustOpen(t, memPath, opts.On(m))
 	write(db)
 	return bytesIn(t, m)
 }
@@ -340,7 +339,7 @@ func killed(t testing.TB, opts Options, write func(db *DB)) []byte {
 func openBytes(t testing.TB, data []byte, opts Options) (*DB, *memfs.FS, error) {
 	t.Helper()
 	m := inMemory(t, data)
-	db, err := Open(memPath, opts.on(m))
+	db, err := Open(memPath, opts.On(m))
 	if err == nil {
 		t.Cleanup(func() { db.Close() })
 	}

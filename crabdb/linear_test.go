@@ -119,7 +119,7 @@ func (c *client) backUp() error {
 
 func slateOf(file []byte) (all slate, err error) {
 	err = try(func(t tester) {
-		db, err := Open(memPath, readOnly().on(inMemory(t, file)))
+		db, err := Open(memPath, readOnly().On(inMemory(t, file)))
 		must(t, err)
 		defer db.Close()
 		all, err = scanSlate(direct{db}, false)
@@ -238,7 +238,7 @@ func TestLinearizable(t *testing.T) {
 	for name, opts := range busy() {
 		t.Run(name, func(t *testing.T) {
 			for run := range uint64(times(12, 1000)) {
-				db := mustOpen(t, memPath, opts.on(yielding(memfs.New())))
+				db := mustOpen(t, memPath, opts.On(yielding(memfs.New())))
 				notes := historyOf(t, seed, run, db, 60, (*client).anyCall, (*client).maintain, (*client).backUp)
 				mustClose(t, db)
 				wantLinearizable(t, oneStore, notes)
@@ -257,7 +257,7 @@ func TestLinearizableByKey(t *testing.T) {
 				if name == "sealed" || name == "plain" { // which sync seldom
 					fsys, path = vfs.OS{}, newPath(t)
 				}
-				db := mustOpen(t, path, opts.on(fsys))
+				db := mustOpen(t, path, opts.On(fsys))
 				notes := historyOf(t, seed, run, db, 2000, (*client).oneKey, (*client).maintain)
 				mustClose(t, db)
 				wantLinearizable(t, byKey, notes)
@@ -275,8 +275,8 @@ func TestLinearizableRefresh(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for run := range uint64(times(12, 1000)) {
 				fsys := yielding(memfs.New())
-				db := mustOpen(t, memPath, opts.on(fsys))
-				reader := mustOpen(t, memPath, readOnly().on(fsys))
+				db := mustOpen(t, memPath, opts.On(fsys))
+				reader := mustOpen(t, memPath, readOnly().On(fsys))
 				work := (*client).anyCall
 				if opts.Plain {
 					work = (*client).oneKey

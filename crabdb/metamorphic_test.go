@@ -80,7 +80,7 @@ func (s *stage) fs() vfs.FS {
 }
 
 func (s *stage) open() error {
-	db, err := Open(s.path, s.opts.on(s.fs()))
+	db, err := Open(s.path, s.opts.On(s.fs()))
 	if err == nil {
 		s.db = db
 	}
@@ -240,7 +240,7 @@ func (s *stage) backUp(restore bool) string {
 	if err := s.db.Backup(ctx, &b); err != nil {
 		return kind(err)
 	}
-	copied, err := Open(memPath, quiet().on(inMemory(s.t, b.Bytes())))
+	copied, err := Open(memPath, quiet().On(inMemory(s.t, b.Bytes())))
 	if err != nil {
 		return kind(err)
 	}
@@ -261,7 +261,7 @@ func (s *stage) backUp(restore bool) string {
 func putAnew(from *DB, plain bool) ([]byte, error) {
 	opts := quiet()
 	opts.Plain = plain
-	db, err := Open(memPath, opts.on(memfs.New()))
+	db, err := Open(memPath, opts.On(memfs.New()))
 	if err != nil {
 		return nil, err
 	}
@@ -281,7 +281,7 @@ func putAnew(from *DB, plain bool) ([]byte, error) {
 func (s *stage) refresh() string {
 	var err error
 	if s.reader == nil {
-		s.reader, err = Open(s.path, readOnly().on(s.fs()))
+		s.reader, err = Open(s.path, readOnly().On(s.fs()))
 	} else {
 		err = s.reader.Refresh(ctx)
 	}

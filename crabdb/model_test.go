@@ -48,7 +48,7 @@ func TestModel(t *testing.T) {
 }
 
 func (m *machine) open(t *rapid.T) {
-	db, err := Open(memPath, m.opts.on(m.m))
+	db, err := Open(memPath, m.opts.On(m.m))
 	must(t, err)
 	m.db = db
 }
@@ -211,7 +211,7 @@ func (m *machine) Damage(t *rapid.T) {
 func (m *machine) Refresh(t *rapid.T) {
 	if m.reader == nil {
 		var err error
-		m.reader, err = Open(memPath, readOnly().on(m.m))
+		m.reader, err = Open(memPath, readOnly().On(m.m))
 		must(t, err)
 	} else {
 		must(t, m.reader.Refresh(ctx))
@@ -223,7 +223,7 @@ func (m *machine) Refresh(t *rapid.T) {
 func (m *machine) Backup(t *rapid.T) {
 	var b bytes.Buffer
 	must(t, m.db.Backup(ctx, &b))
-	copied, err := Open(memPath, quiet().on(inMemory(t, b.Bytes())))
+	copied, err := Open(memPath, quiet().On(inMemory(t, b.Bytes())))
 	must(t, err)
 	defer copied.Close()
 	if got, err := readContent(copied); err != nil || !got.equal(m.now) {

@@ -73,6 +73,14 @@ const (
 	SyncWrite
 )
 
+// On returns the options with another file system in the place of the machine's. It
+// is for the tests of what is built on the engine, which package crashdisk gives one:
+// what else imports this package cannot name any.
+func (o Options) On(fsys vfs.FS) Options {
+	o.fs = fsys
+	return o
+}
+
 func (o Options) withDefaults() Options {
 	if o.SyncEvery <= 0 {
 		o.SyncEvery = time.Second

@@ -128,7 +128,7 @@ func TestPlainEmptySnapshotOverAnUnreadableLog(t *testing.T) {
 		put(t, db, fmt.Sprint("k", i), "a value")
 		want[id{1, fmt.Sprint("k", i)}] = "a value"
 		m = m.Kill()
-		db = mustOpen(t, memPath, quietPlain().on(m))
+		db = mustOpen(t, memPath, quietPlain().On(m))
 	}
 }
 

@@ -44,7 +44,7 @@ func (f *failing) on(op faultfs.Op, err error) {
 func brittle(t *testing.T, opts Options) (*DB, *failing, *memfs.FS) {
 	t.Helper()
 	m, f := memfs.New(), &failing{}
-	return mustOpen(t, memPath, opts.on(faultfs.FS{FS: m, Hook: f.hook})), f, m
+	return mustOpen(t, memPath, opts.On(faultfs.FS{FS: m, Hook: f.hook})), f, m
 }
 
 // A sync that failed in the background concerns writes that had succeeded. Close,
@@ -109,6 +109,6 @@ func TestCloseOnAFullDiskSyncs(t *testing.T) {
 	put(t, db, "k", "v")
 	fail.on(faultfs.Write, &faultfs.ShortWrite{N: 3, Err: syscall.ENOSPC})
 	mustClose(t, db)
-	again := mustOpen(t, memPath, quiet().on(m.Synced()))
+	again := mustOpen(t, memPath, quiet().On(m.Synced()))
 	want(t, again, "k", "v")
 }

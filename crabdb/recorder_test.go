@@ -25,7 +25,7 @@ type state struct {
 func startRecorder(t testing.TB, opts Options) *recorder {
 	t.Helper()
 	m := memfs.New()
-	r := &recorder{t: t, db: mustOpen(t, memPath, opts.on(m)), m: m, now: content{}}
+	r := &recorder{t: t, db: mustOpen(t, memPath, opts.On(m)), m: m, now: content{}}
 	r.note()
 	return r
 }

@@ -57,7 +57,7 @@ func TestRefreshMeetsAHalfWrittenRecord(t *testing.T) {
 		l := layout{!opts.Plain}
 		from, to := headerSize+l.size(1, 1), headerSize+2*l.size(1, 1)
 		m := inMemory(t, whole[:from])
-		r := mustOpen(t, memPath, readOnly().on(m))
+		r := mustOpen(t, memPath, readOnly().On(m))
 		for n := from; n <= to; n++ {
 			setBytes(t, m, whole[:n])
 			must(t, r.Refresh(ctx))
@@ -74,7 +74,7 @@ func TestRefreshOfACutFile(t *testing.T) {
 	eachFormat(t, func(t *testing.T, opts Options) {
 		data := killed(t, opts, func(db *DB) { put(t, db, "a", "1"); put(t, db, "b", "2") })
 		m := inMemory(t, data)
-		r := mustOpen(t, memPath, readOnly().on(m))
+		r := mustOpen(t, memPath, readOnly().On(m))
 		l := layout{!opts.Plain}
 		cut := headerSize + l.size(1, 1)
 		setBytes(t, m, data[:cut])
@@ -91,10 +91,10 @@ func TestRefreshOfACutFile(t *testing.T) {
 // without a lock, must not see it change.
 func TestRefreshRefusesTheOtherFormat(t *testing.T) {
 	m := memfs.New()
-	mustClose(t, mustOpen(t, memPath, quiet().on(m)))
-	r := mustOpen(t, memPath, readOnly().on(m))
+	mustClose(t, mustOpen(t, memPath, quiet().On(m)))
+	r := mustOpen(t, memPath, readOnly().On(m))
 	must(t, m.Remove(memPath))
-	mustClose(t, mustOpen(t, memPath, quietPlain().on(m)))
+	mustClose(t, mustOpen(t, memPath, quietPlain().On(m)))
 	if err := r.Refresh(ctx); err == nil || !r.Sealed() {
 		t.Fatalf("Refresh: %v; sealed: %v", err, r.Sealed())
 	}
@@ -145,11 +145,11 @@ func TestReaderOfATailThatGoes(t *testing.T) {
 	eachFormat(t, func(t *testing.T, opts Options) {
 		for _, refresh := range []bool{false, true} {
 			m := memfs.New()
-			w := mustOpen(t, memPath, opts.on(m))
+			w := mustOpen(t, memPath, opts.On(m))
 			put(t, w, "k", "1")
 			whole := bytesIn(t, m)
 			armed := !refresh
-			r := readOnly().on(faultfs.FS{FS: m, Hook: func(c faultfs.Call) error {
+			r := readOnly().On(faultfs.FS{FS: m, Hook: func(c faultfs.Call) error {
 				if armed && c.Op == faultfs.Read && c.Offset > 0 {
 					armed = false
 					setBytes(t, m, whole)

@@ -15,7 +15,7 @@ import (
 // backupOf returns a backup of a small store, and what it holds.
 func backupOf(t *testing.T, opts Options) ([]byte, content) {
 	t.Helper()
-	db := mustOpen(t, memPath, opts.on(memfs.New()))
+	db := mustOpen(t, memPath, opts.On(memfs.New()))
 	put(t, db, "a", "old")
 	put(t, db, "a", "1")
 	put(t, db, "b", "")
@@ -88,7 +88,7 @@ func TestRestoreCrash(t *testing.T) {
 		must(t, Restore(ctx, memPath, bytes.NewReader(backup), Options{fs: faultfs.FS{FS: m, Hook: hook}}))
 		whole := 0
 		for _, left := range append(left, m.Synced()) {
-			db, err := Open(memPath, quiet().on(left))
+			db, err := Open(memPath, quiet().On(left))
 			must(t, err)
 			got := contentOf(t, db)
 			if got.equal(want) {
@@ -123,7 +123,7 @@ func TestRestoreFails(t *testing.T) {
 	if m.Names()[0] != memPath+lockSuffix || len(m.Names()) > 1 {
 		t.Fatalf("it left %q", m.Names())
 	}
-	db := mustOpen(t, memPath, quiet().on(m))
+	db := mustOpen(t, memPath, quiet().On(m))
 	mustClose(t, db)
 	must(t, db.fs.Remove(memPath))
 	locked, err := m.Lock(memPath+lockSuffix, "pid 1")

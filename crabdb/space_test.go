@@ -32,9 +32,9 @@ func fillSpace(t *testing.T, db *DB) content {
 func TestSpaceBehindTheLog(t *testing.T) {
 	for _, onDisk := range []bool{false, true} {
 		t.Run(fmt.Sprint("on disk ", onDisk), func(t *testing.T) {
-			path, opts := memPath, quiet().spacious().on(memfs.New())
+			path, opts := memPath, quiet().spacious().On(memfs.New())
 			if onDisk {
-				path, opts = newPath(t), quiet().spacious().on(vfs.OS{})
+				path, opts = newPath(t), quiet().spacious().On(vfs.OS{})
 			}
 			db := mustOpen(t, path, opts)
 			size := func() int64 {
@@ -83,7 +83,7 @@ func mustReader(t *testing.T, path string, opts Options) *DB {
 // Close takes no space either, for the snapshot that it writes.
 func TestCloseReservesNothing(t *testing.T) {
 	m := memfs.New()
-	db := mustOpen(t, memPath, quiet().spacious().on(m))
+	db := mustOpen(t, memPath, quiet().spacious().On(m))
 	put(t, db, "k", strings.Repeat("v", 200)) // so that the next append would take space
 	mustClose(t, db)
 	data := bytesIn(t, m)
@@ -156,7 +156,7 @@ func TestNoSpaceToReserve(t *testing.T) {
 		if got := int64(len(bytesIn(t, m))); got != stats(t, db).File {
 			t.Errorf("the file has %d bytes, the log %d", got, stats(t, db).File)
 		}
-		wantContent(t, mustOpen(t, memPath, quiet().on(m.Kill())), want)
+		wantContent(t, mustOpen(t, memPath, quiet().On(m.Kill())), want)
 	}
 }
 

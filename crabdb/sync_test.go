@@ -44,7 +44,7 @@ func TestA20_SyncFailsOnce(t *testing.T) {
 				wantPoisoned(t, db, syscall.EIO)
 				wantError(t, db.Checkpoint(ctx), ErrPoisoned) // a second time
 				wantError(t, db.Close(), ErrPoisoned)
-				left := mustOpen(t, memPath, opts.on(m.Synced()))
+				left := mustOpen(t, memPath, opts.On(m.Synced()))
 				got := contentOf(t, left)
 				for key, v := range promised {
 					if got[key] != v {
@@ -123,7 +123,7 @@ func TestA20_SyncOfACompactionFails(t *testing.T) {
 			must(t, db.Compact(ctx))
 			wantContent(t, db, keys("k=2", "l=3"))
 			mustClose(t, db)
-			wantContent(t, mustOpen(t, memPath, opts.on(m.Synced())), keys("k=2", "l=3"))
+			wantContent(t, mustOpen(t, memPath, opts.On(m.Synced())), keys("k=2", "l=3"))
 		}
 	})
 }
@@ -161,7 +161,7 @@ func TestSyncWriteIsShared(t *testing.T) {
 		}
 		return nil
 	}
-	db := mustOpen(t, memPath, quiet().with(SyncWrite).on(faultfs.FS{FS: m, Hook: hook}))
+	db := mustOpen(t, memPath, quiet().with(SyncWrite).On(faultfs.FS{FS: m, Hook: hook}))
 	var group sync.WaitGroup
 	for i := range writers {
 		group.Go(func() {
@@ -169,7 +169,7 @@ func TestSyncWriteIsShared(t *testing.T) {
 			if err := db.Put(ctx, 1, []byte(k), []byte("v")); err != nil {
 				t.Error(err)
 			}
-			left, err := Open(memPath, quiet().on(m.Synced()))
+			left, err := Open(memPath, quiet().On(m.Synced()))
 			if err != nil {
 				t.Error(err)
 				return
@@ -197,7 +197,7 @@ func TestSyncModesSyncWhenTheySaySo(t *testing.T) {
 			}
 			return nil
 		}
-		db := mustOpen(t, memPath, quiet().with(mode).on(faultfs.FS{FS: memfs.New(), Hook: hook}))
+		db := mustOpen(t, memPath, quiet().with(mode).On(faultfs.FS{FS: memfs.New(), Hook: hook}))
 		put(t, db, "a", "1")
 		in(t, db, func(tx *Tx) { must(t, tx.Put(1, []byte("b"), nil)) })
 		del(t, db, "a")
@@ -225,14 +225,14 @@ func TestSyncIntervalSyncsByItself(t *testing.T) {
 		}
 		return fail.hook(c)
 	}
-	opts := quiet().with(SyncInterval).on(faultfs.FS{FS: m, Hook: hook})
+	opts := quiet().with(SyncInterval).On(faultfs.FS{FS: m, Hook: hook})
 	opts.SyncEvery = time.Millisecond
 	db := mustOpen(t, memPath, opts)
 	put(t, db, "a", "1")
 	<-syncs
 	put(t, db, "b", "2")
 	<-syncs // the one before is over by now
-	left := mustOpen(t, memPath, quiet().on(m.Synced()))
+	left := mustOpen(t, memPath, quiet().On(m.Synced()))
 	want(t, left, "a", "1")
 
 	fail.on(faultfs.Sync, syscall.EIO)

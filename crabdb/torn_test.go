@@ -22,7 +22,7 @@ func wantRecovered(t *testing.T, data []byte, opts Options, want content) {
 	}
 	after := content{}
 	for range 2 {
-		db = mustOpen(t, memPath, opts.on(m))
+		db = mustOpen(t, memPath, opts.On(m))
 		wantContent(t, db, want)
 		wantSound(t, db)
 		if size := int64(len(bytesIn(t, m))); stats(t, db).File != size {
@@ -30,7 +30,7 @@ func wantRecovered(t *testing.T, data []byte, opts Options, want content) {
 		}
 		m = m.Kill() // before anything is written
 	}
-	db = mustOpen(t, memPath, opts.on(m))
+	db = mustOpen(t, memPath, opts.On(m))
 	for k, v := range want {
 		after[k] = v
 	}
@@ -38,7 +38,7 @@ func wantRecovered(t *testing.T, data []byte, opts Options, want content) {
 	putIn(t, db, 9, "after", "recovery")
 	m = m.Kill()
 	for range 2 {
-		db = mustOpen(t, memPath, opts.on(m))
+		db = mustOpen(t, memPath, opts.On(m))
 		wantContent(t, db, after)
 		wantSound(t, db)
 		mustClose(t, db)
@@ -136,7 +136,7 @@ func wantRecoveredFromNothing(t *testing.T, opts Options) {
 	_, m, err := openBytes(t, nil, readOnly())
 	wantError(t, err, ErrNotStore)
 	wantBytes(t, m, nil)
-	db := mustOpen(t, memPath, opts.on(m))
+	db := mustOpen(t, memPath, opts.On(m))
 	wantContent(t, db, content{})
 	if db.Sealed() == opts.Plain {
 		t.Fatal("the new store is of the other format")

@@ -15,7 +15,7 @@ import (
 func TestUpdateThatFails(t *testing.T) {
 	eachFormat(t, func(t *testing.T, opts Options) {
 		m := memfs.New()
-		db := mustOpen(t, memPath, opts.on(m))
+		db := mustOpen(t, memPath, opts.On(m))
 		put(t, db, "k", "v")
 		before := bytesIn(t, m)
 		own := errors.New("its own")

@@ -62,7 +62,7 @@ func TestScannedValuesAreApart(t *testing.T) {
 	eachFormat(t, func(t *testing.T, opts Options) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		for range times(20, 1000) {
-			db := mustOpen(t, memPath, opts.on(memfs.New()))
+			db := mustOpen(t, memPath, opts.On(memfs.New()))
 			want := content{}
 			scatter(t, db, rng, want)
 			for range 10 {
@@ -181,7 +181,7 @@ func TestScanReadsStretches(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var seen reads
-			db := mustOpen(t, memPath, quiet().on(seen.on(memfs.New())))
+			db := mustOpen(t, memPath, quiet().On(seen.on(memfs.New())))
 			neighbours(t, db, c.order)
 			seen.calls, seen.bytes = 0, 0
 			n := 0
@@ -209,7 +209,7 @@ func TestScanBesideDamage(t *testing.T) {
 	size := layout{sealed: true}.size(4, 100)
 	for _, bad := range []int{0, 1, 7, 500, 999} {
 		offset := headerSize + bad*size
-		db := mustOpen(t, memPath, quiet().on(inMemory(t, data)))
+		db := mustOpen(t, memPath, quiet().On(inMemory(t, data)))
 		f, err := db.fs.OpenFile(memPath, 2, 0)
 		must(t, err)
 		_, err = f.WriteAt([]byte("V"), int64(offset+size/2))
@@ -248,7 +248,7 @@ func TestScanBesideDamage(t *testing.T) {
 // Reading ahead fails nothing: where a stretch cannot be read, its records can.
 func TestScanWithoutStretches(t *testing.T) {
 	var seen reads
-	db := mustOpen(t, memPath, quiet().on(seen.on(memfs.New())))
+	db := mustOpen(t, memPath, quiet().On(seen.on(memfs.New())))
 	neighbours(t, db, inOrder)
 	size := db.size(4, 100)
 	broken := errors.New("broken")
@@ -332,7 +332,7 @@ func TestChunksOfValues(t *testing.T) {
 		"scattered": {func(db *DB) { neighbours(t, db, scattered) }, maxChunk},
 		"long":      {func(db *DB) { put(t, db, "long", strings.Repeat("v", longRecord)) }, 0},
 	} {
-		db := mustOpen(t, memPath, quiet().on(memfs.New()))
+		db := mustOpen(t, memPath, quiet().On(memfs.New()))
 		c.fill(db)
 		s, err := db.acquire(ctx)
 		must(t, err)
@@ -389,7 +389,7 @@ func TestAppendValue(t *testing.T) {
 // A scan that lends allocates nothing for each entry, and gives the same ones.
 func TestScanThatLends(t *testing.T) {
 	eachFormat(t, func(t *testing.T, opts Options) {
-		db := mustOpen(t, memPath, opts.on(memfs.New()))
+		db := mustOpen(t, memPath, opts.On(memfs.New()))
 		want := content{}
 		for i := range 1000 {
 			k, v := fmt.Sprintf("k%03d", i), strings.Repeat(fmt.Sprint(i), i%50)

@@ -11,6 +11,7 @@
 //	memfs.go  FS: names and entries
 //	file.go   files: their contents, and handles to them
 //	crash.go  what a power loss leaves
+//	loss.go   the kinds of crashes that tests are made of
 //
 // Directories exist without being made. A path is a name and nothing else: there
 // are no links.
