@@ -112,10 +112,15 @@ func (e *evaluator) document(n uint32) error {
 		return nil
 	}
 	for i := range e.lookups {
-		if look := &e.lookups[i]; look.asked {
-			if look.points, err = e.ask(look, n, weight, length); err != nil {
-				return err
-			}
+		look := &e.lookups[i]
+		if !look.asked {
+			continue
+		}
+		if look.points, err = e.ask(look, n, weight, length); err != nil {
+			return err
+		}
+		if score += look.points - look.mostIn(w-e.first); score < e.top.least {
+			return nil
 		}
 	}
 	return e.offerDocument(n)
@@ -175,33 +180,49 @@ func (e *evaluator) ask(look *evaluated, n uint32, weight float64, length byte) 
 	return p, nil
 }
 
-// frequency returns how often a document has a term. at is the block that the buffers
-// of the list hold, from 1.
+// frequency returns how often a document has a term, which is behind those that it was
+// asked for before. at is where it was found in a list in memory, and of another the
+// block that its buffers hold, from 1.
 func (e *evaluator) frequency(l *evaluatedList, n uint32) (uint32, error) {
 	numbers, frequencies := l.numbers, l.frequencies
-	if numbers == nil {
-		from := max(l.at-1, 0)
-		i, _ := slices.BinarySearchFunc(l.Blocks[from:], n, func(b inverted.Block, n uint32) int { return cmp.Compare(b.Last, n) })
-		i += from
-		if i == len(l.Blocks) || l.Blocks[i].First > n {
-			return 0, nil
+	if numbers != nil {
+		if l.at += ahead(numbers[l.at:], n); l.at < len(numbers) && numbers[l.at] == n {
+			return frequencies[l.at], nil
 		}
-		if l.buffers == nil {
-			l.buffers = new(inverted.Buffers)
+		return 0, nil
+	}
+	from := max(l.at-1, 0)
+	i, _ := slices.BinarySearchFunc(l.Blocks[from:], n, func(b inverted.Block, n uint32) int { return cmp.Compare(b.Last, n) })
+	i += from
+	if i == len(l.Blocks) || l.Blocks[i].First > n {
+		return 0, nil
+	}
+	if l.buffers == nil {
+		l.buffers = new(inverted.Buffers)
+	}
+	if l.at == i+1 {
+		numbers, frequencies = l.buffers.All()
+		numbers, frequencies = numbers[:l.Blocks[i].Count], frequencies[:l.Blocks[i].Count]
+	} else {
+		var err error
+		if numbers, frequencies, err = l.Read(e.sr.ctx, i, l.buffers); err != nil {
+			return 0, err
 		}
-		if l.at == i+1 {
-			numbers, frequencies = l.buffers.All()
-			numbers, frequencies = numbers[:l.Blocks[i].Count], frequencies[:l.Blocks[i].Count]
-		} else {
-			var err error
-			if numbers, frequencies, err = l.Read(e.sr.ctx, i, l.buffers); err != nil {
-				return 0, err
-			}
-			l.at = i + 1
-		}
+		l.at = i + 1
 	}
 	if i, has := slices.BinarySearch(numbers, n); has {
 		return frequencies[i], nil
 	}
 	return 0, nil
+}
+
+// ahead returns how many numbers come before n, of which most often few do.
+func ahead(numbers []uint32, n uint32) int {
+	step := 1
+	for step < len(numbers) && numbers[step] < n {
+		step *= 2
+	}
+	from := step / 2
+	i, _ := slices.BinarySearch(numbers[from:min(step+1, len(numbers))], n)
+	return from + i
 }

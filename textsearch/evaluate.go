@@ -60,7 +60,7 @@ type evaluatedList struct {
 type scratch struct {
 	buffers inverted.Buffers
 	scores  [inverted.Window]int64
-	bests   [inverted.Window]int64 // of a lookup of several terms
+	bests   [inverted.Window]int64 // of the lookup at hand, where own says
 	seen    set                    // which scores are set
 	only    set                    // the documents that can be wanted, when not all can
 	spare   inverted.Buffers       // postings of these

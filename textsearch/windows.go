@@ -209,55 +209,44 @@ func (e *evaluator) narrow(w uint32, norms *inverted.Norms) (some bool, err erro
 // lookup adds what a lookup counts to the scores of a window, and sets own.
 func (e *evaluator) lookup(look *evaluated, w uint32, norms *inverted.Norms, some bool) error {
 	e.own = set{}
-	to := &e.scores // of the documents of one list, which are different ones
-	if len(look.lists) > 1 {
-		to = &e.bests
-	}
 	for i := range look.lists {
 		l := &look.lists[i]
-		ahead := i // how many lists came before
 		err := e.postings(l, w, some, func(numbers, frequencies []uint32) {
-			e.add(look, l, norms, numbers, frequencies, to, ahead)
+			e.add(look, l, norms, numbers, frequencies)
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if to == &e.scores {
-		return nil
-	}
-	for i, word := range e.own {
-		for ; word != 0; word &= word - 1 {
-			at := i*64 + bits.TrailingZeros64(word)
-			e.scores[at] += e.bests[at]
-			e.bests[at] = 0
-		}
-	}
 	return nil
 }
 
-// add adds what postings count to sums, or, behind other lists, raises sums to it.
-func (e *evaluator) add(look *evaluated, l *evaluatedList, norms *inverted.Norms, numbers, frequencies []uint32, sums *[inverted.Window]int64, ahead int) {
-	sc := e.sr.scorer
-	lengths := norms.Lengths
+// add adds what postings count to the scores, and of a document that the lookup has
+// already, what they count more.
+func (e *evaluator) add(look *evaluated, l *evaluatedList, norms *inverted.Norms, numbers, frequencies []uint32) {
+	sc, lengths := e.sr.scorer, norms.Lengths
 	weight, uniform := norms.Uniform()
+	scaled := look.factor * weight
 	bonus := 1.0
 	if l.exact {
 		bonus = 1 + exactBonus
 	}
-	scaled := look.factor * weight
 	frequencies = frequencies[:len(numbers)]
 	for i, n := range numbers {
 		at := n % inverted.Window
-		e.own.add(at)
 		if !uniform {
 			scaled = look.factor * norms.Weight(at)
 		}
 		p := points(scaled * (sc.saturation(frequencies[i], lengths[at]) * bonus))
-		if ahead == 0 {
-			sums[at] += p
-		} else {
-			sums[at] = max(sums[at], p)
+		word, bit := &e.own[at/64], uint64(1)<<(at%64)
+		switch {
+		case *word&bit == 0:
+			*word |= bit
+			e.scores[at] += p
+			e.bests[at] = p
+		case p > e.bests[at]:
+			e.scores[at] += p - e.bests[at]
+			e.bests[at] = p
 		}
 	}
 }

@@ -283,7 +283,24 @@ func unpack(data []byte, width int, values []uint32) (rest []byte, ok bool) {
 		return nil, false
 	}
 	mask := uint64(1)<<width - 1
-	at, i := uint(0), 0 // at is in bits
+	i, at := 0, uint(0) // at is in bits
+	if width <= 8 {
+		// Eight values are in so many bytes, and come of one load.
+		rest := data
+		for ; i+8 <= len(values) && len(rest) >= 8; i += 8 {
+			word, to := binary.LittleEndian.Uint64(rest), values[i:i+8:i+8]
+			to[0] = uint32(word & mask)
+			to[1] = uint32(word >> width & mask)
+			to[2] = uint32(word >> (2 * width) & mask)
+			to[3] = uint32(word >> (3 * width) & mask)
+			to[4] = uint32(word >> (4 * width) & mask)
+			to[5] = uint32(word >> (5 * width) & mask)
+			to[6] = uint32(word >> (6 * width) & mask)
+			to[7] = uint32(word >> (7 * width) & mask)
+			rest = rest[width:]
+		}
+		at = uint(i * width)
+	}
 	for ; i < len(values) && at/8+8 <= uint(len(data)); i++ {
 		values[i] = uint32(binary.LittleEndian.Uint64(data[at/8:]) >> (at & 7) & mask)
 		at += uint(width)
