@@ -227,12 +227,7 @@ func (m *memory) writeTerms(w *segmentWriter, docs []*memoryDoc) (used []string,
 			ends[p.term]++
 		}
 	}
-	sorted := make([]uint32, len(m.terms))
-	for i := range sorted {
-		sorted[i] = uint32(i)
-	}
-	slices.SortFunc(sorted, func(a, b uint32) int { return cmp.Compare(m.terms[a], m.terms[b]) })
-	for _, t := range sorted {
+	for _, t := range m.sortedTerms() {
 		from, to := 0, ends[t]
 		if t > 0 {
 			from = ends[t-1]
@@ -246,6 +241,40 @@ func (m *memory) writeTerms(w *segmentWriter, docs []*memoryDoc) (used []string,
 		used = append(used, m.terms[t])
 	}
 	return used, nil
+}
+
+// sortedTerms returns the numbers of the terms in the order of these.
+func (m *memory) sortedTerms() []uint32 {
+	type begun struct {
+		begin  uint64
+		number uint32
+	}
+	all := make([]begun, len(m.terms))
+	for i, t := range m.terms {
+		all[i] = begun{keyBegin(t), uint32(i)}
+	}
+	slices.SortFunc(all, func(a, b begun) int {
+		if a.begin != b.begin {
+			return cmp.Compare(a.begin, b.begin)
+		}
+		return cmp.Compare(m.terms[a.number], m.terms[b.number])
+	})
+	numbers := make([]uint32, len(all))
+	for i, t := range all {
+		numbers[i] = t.number
+	}
+	return numbers
+}
+
+// keyBegin is the first eight bytes of a key, or as many as it has and zeros, as a
+// number that is no greater than that of a greater key. Most keys are told apart by
+// it, at a tenth of the cost.
+func keyBegin[T string | []byte](key T) uint64 {
+	begin := uint64(0)
+	for i := range min(len(key), 8) {
+		begin |= uint64(key[i]) << (56 - 8*i)
+	}
+	return begin
 }
 
 func writeGroups(w *segmentWriter, terms []string, group func(string) string) error {

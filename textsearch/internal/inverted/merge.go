@@ -235,13 +235,13 @@ func (r *merging) cursors() (*heads, error) {
 		if err != nil {
 			return nil, err
 		}
-		h.cursors = append(h.cursors, c)
-		h.valid = append(h.valid, false)
-		if h.valid[len(h.valid)-1], err = c.next(r.ctx); err != nil {
+		i := len(h.cursors)
+		h.cursors, h.valid, h.begins = append(h.cursors, c), append(h.valid, false), append(h.begins, 0)
+		if err := h.step(r.ctx, i); err != nil {
 			return nil, err
 		}
-		if h.valid[len(h.valid)-1] && r.After != nil && bytes.Equal(c.key, r.After) {
-			if err := h.step(r.ctx, len(h.cursors)-1); err != nil {
+		if h.valid[i] && r.After != nil && bytes.Equal(c.key, r.After) {
+			if err := h.step(r.ctx, i); err != nil {
 				return nil, err
 			}
 		}
@@ -406,8 +406,8 @@ func (r *merging) groups() (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	out := &segment{Segment: Segment{ID: r.Output.ID, Docs: r.Output.Docs}, shelf: r.shelf}
-	if _, _, err := r.shelf.directory(r.ctx, r.Output.ID, termTable, &out.terms); err != nil {
+	out, err := r.termsLeft()
+	if err != nil {
 		return false, err
 	}
 	for r.budget > 0 {
@@ -416,12 +416,16 @@ func (r *merging) groups() (ended bool, err error) {
 			return true, nil
 		}
 		r.After = append(r.After[:0], key...)
-		_, term, _ := bytes.Cut(r.After, []byte{0})
-		value, _, err := out.lookup(r.ctx, termTable, term)
-		if err != nil {
-			return false, err
+		stays := out == nil
+		if !stays {
+			_, term, _ := bytes.Cut(key, []byte{0})
+			value, _, err := out.lookup(r.ctx, termTable, term)
+			if err != nil {
+				return false, err
+			}
+			stays = value != nil
 		}
-		if value != nil {
+		if stays {
 			if err := r.out.tw.add(r.After, nil); err != nil {
 				return false, err
 			}
@@ -434,6 +438,29 @@ func (r *merging) groups() (ended bool, err error) {
 		}
 	}
 	return false, nil
+}
+
+// termsLeft returns the output with its terms, nil when those of the inputs are all
+// there, as when no document was left out.
+func (r *merging) termsLeft() (*segment, error) {
+	docs := uint32(0)
+	for _, seg := range r.inputs {
+		docs += seg.Docs
+	}
+	if docs == r.Output.Docs {
+		return nil, nil
+	}
+	out := &segment{Segment: Segment{ID: r.Output.ID, Docs: r.Output.Docs}, shelf: r.shelf}
+	at := kv.CacheKey{ID: r.Output.ID, Kind: termPlaces}
+	if v, ok := r.shelf.cache.Get(at); ok {
+		out.terms = v.([]place)
+		return out, nil
+	}
+	_, size, err := r.shelf.directory(r.ctx, r.Output.ID, termTable, &out.terms)
+	if err == nil {
+		r.shelf.cache.Put(at, out.terms, size)
+	}
+	return out, err
 }
 
 // finish puts the output in place of the inputs. What went from these since their

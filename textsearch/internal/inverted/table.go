@@ -200,7 +200,7 @@ func (c *chunk) restartBefore(key []byte) (i int, ok bool) {
 // readEntry reads the entry that data begins with, of n bytes.
 func readEntry(data []byte) (shared int, rest, value []byte, n int, ok bool) {
 	head, n := binary.Uvarint(data)
-	if n <= 0 || head > uint64(len(data)) {
+	if n <= 0 || head >= 1<<31 {
 		return 0, nil, nil, 0, false
 	}
 	size, m := binary.Uvarint(data[n:])
