@@ -36,18 +36,19 @@ type indexer struct {
 	settings string // in words, with the reason
 	open     func(dir string, synced bool) (index, error)
 	literals bool // it answers these, and nothing else
+	ours     bool // no peer
 }
 
 // column is the engine as the table shows it.
 func (e indexer) column() engine {
-	return engine{name: e.name, title: e.title, module: e.module, settings: e.settings}
+	return engine{name: e.name, title: e.title, module: e.module, settings: e.settings, ours: e.ours}
 }
 
 func (e indexer) answers(kind queryKind) bool { return e.literals == (kind.id == literal) }
 
 // indexers are all engines, ours first.
 func indexers() []indexer {
-	return append([]indexer{crabtextIndexer, bleveIndexer}, fts5Indexers()...)
+	return append([]indexer{crabtextIndexer, crabliteralIndexer, bleveIndexer}, fts5Indexers()...)
 }
 
 func indexerNamed(name string) (indexer, error) {

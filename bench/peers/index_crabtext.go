@@ -18,7 +18,7 @@ var crabtextIndexer = indexer{
 	module: crabdbEngine.module,
 	settings: "On crabdb by kv/crabkv with the zero Options. English: an inflection is found by its stem, and the exact form " +
 		"ranks first. BM25; no positions are kept. One message a commit: Put; in bulk: a Batch. Durable: SyncWrite. Optimized: Optimize, and Compact. " +
-		"Every Put looks for an earlier document of its key. It has no literal index yet.",
+		"Every Put looks for an earlier document of its key.",
 	open: openCrabtext,
 }
 

@@ -9,6 +9,7 @@ import (
 // line is one line of the table.
 type line struct {
 	id    string // of its figure
+	of    string // which of ours the lead is of; empty for crabdb
 	group string // as -lines names it
 	title string
 	unit  string

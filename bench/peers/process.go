@@ -43,11 +43,12 @@ func memoryNow() (memory, error) {
 }
 
 // diskUse returns how many bytes the files under a directory take, without holes
-// and without what is reserved past their ends.
+// without what is reserved past their ends, and without texts that an index only
+// reads.
 func diskUse(dir string) (int64, error) {
 	var total int64
 	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		if err != nil || entry.IsDir() || strings.HasPrefix(entry.Name(), textsFile) {
 			return err
 		}
 		info, err := entry.Info()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -93,13 +94,13 @@ func (r *report) cell(store, id string) string {
 
 // lead returns by what crabdb is better than the best peer, and which that is.
 func (r *report) lead(l line) (ratio float64, peer string, ok bool) {
-	ours, ok := r.figures.median(crabdbEngine.name, l.id)
+	ours, ok := r.figures.median(cmp.Or(l.of, crabdbEngine.name), l.id)
 	if !ok || l.plain {
 		return 0, "", false
 	}
 	for _, e := range r.engines {
 		theirs, ok := r.figures.median(e.name, l.id)
-		if e.name == crabdbEngine.name || !ok {
+		if e.ours || e.name == crabdbEngine.name || !ok {
 			continue
 		}
 		if now := advantage(l, ours, theirs); peer == "" || now < ratio {

@@ -55,6 +55,7 @@ type engine struct {
 	settings string // in words, with the reason
 	open     func(dir string, m mode) (store, error)
 	stall    stallKind
+	ours     bool // no peer
 }
 
 // stallKind says what a writer can be measured beside.
