@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/crabstore/crabstore/crabdb"
 	"github.com/crabstore/crabstore/kv/crabkv"
@@ -78,36 +82,65 @@ func BenchmarkIndex(b *testing.B) {
 	b.ReportMetric(float64(10_000*b.N)/b.Elapsed().Seconds(), "msgs/s")
 }
 
-// BenchmarkSearch searches 100,000 messages of 50 words in 1,000 sessions: the text
-// index alone, and sessions with the windows around their best messages.
+// messagesToSearch is how many messages the benchmarks of search have: as many as the
+// environment says, or 100,000.
+func messagesToSearch(b *testing.B) int {
+	b.Helper()
+	text := os.Getenv("CRABSTORE_MESSAGES")
+	if text == "" {
+		return 100_000
+	}
+	n, err := strconv.Atoi(text)
+	check(b, err)
+	return n
+}
+
+// BenchmarkSearch searches messages of 50 words in sessions of a hundred: the text
+// index alone, and sessions with the windows around their best messages. Each search
+// is for other words, and the 99th percentile is told beside the mean.
 func BenchmarkSearch(b *testing.B) {
 	ctx := context.Background()
 	s := openCrab(b)
-	fillSessions(b, ctx, s, 100_000)
+	fillSessions(b, ctx, s, messagesToSearch(b))
 	st, err := s.Stats(ctx)
 	check(b, err)
 	b.Logf("%d keys, %d MiB file, %d MiB index", st.Keys, st.Bytes>>20, st.Memory>>20)
-	for _, q := range []struct{ name, text string }{
-		{"rare", word(40_000)},
-		{"middling", word(2_000)},
-		{"common", word(20)},
-		{"three", strings.Join([]string{word(40_000), word(2_000), word(20)}, " ")},
-		{"prefix", word(2_000)[:3] + "*"},
+	rare := func(i int) string { return word(30_000 + i%10_000) }
+	middling := func(i int) string { return word(1_000 + i%1_000) }
+	common := func(i int) string { return word(10 + i%20) }
+	for _, q := range []struct {
+		name string
+		text func(i int) string
+	}{
+		{"rare", rare}, {"middling", middling}, {"common", common},
+		{"three", func(i int) string { return strings.Join([]string{rare(i), middling(i), common(i)}, " ") }},
+		{"prefix", func(i int) string { return middling(i)[:3] + "*" }},
 	} {
 		b.Run("text/"+q.name, func(b *testing.B) {
-			matches := 0
-			for b.Loop() {
-				found, err := textsearch.Search(ctx, s, sessions.TextIndex, textsearch.Query{Text: q.text})
-				check(b, err)
-				matches = found.Total
-			}
-			b.ReportMetric(float64(matches), "matches")
+			timed(b, func(i int) error {
+				_, err := textsearch.Search(ctx, s, sessions.TextIndex, textsearch.Query{Text: q.text(i)})
+				return err
+			})
 		})
 		b.Run("sessions/"+q.name, func(b *testing.B) {
-			for b.Loop() {
-				_, err := sessions.Search(ctx, s, sessions.Query{Text: q.text})
-				check(b, err)
-			}
+			timed(b, func(i int) error {
+				_, err := sessions.Search(ctx, s, sessions.Query{Text: q.text(i)})
+				return err
+			})
 		})
 	}
+}
+
+// timed runs a benchmark and tells the median and the 99th percentile of its calls.
+func timed(b *testing.B, call func(i int) error) {
+	b.Helper()
+	var times []time.Duration
+	for i := 0; b.Loop(); i++ {
+		before := time.Now()
+		check(b, call(i))
+		times = append(times, time.Since(before))
+	}
+	slices.Sort(times)
+	b.ReportMetric(float64(times[len(times)/2].Microseconds()), "µs-p50")
+	b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "µs-p99")
 }

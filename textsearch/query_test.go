@@ -2,9 +2,11 @@ package textsearch_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/crabstore/crabstore/kv/memkv"
@@ -27,6 +29,27 @@ func TestC05_QueriesAreData(t *testing.T) {
 	// AND and the like are words; here they are stopwords that stand alone.
 	wantKeys(t, s, "AND")
 	wantKeys(t, s, "NOT", "d")
+}
+
+// Ten thousand queries of any bytes, and of pieces of what queries are made of, are no
+// errors, and what they find is in order.
+func TestC05_TenThousandQueries(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	_, s := everyPart(t)
+	pieces := []string{"deployed", "common", "w7", "often", "de", "*", `"`, "“", " ", "\t", "\x00", "\xff", "(", "NOT", "-", "/", "_", "部", "署", "é", "e\u0301", "🚀", "ß", "İ", strings.Repeat("a", 300)}
+	for range 10_000 {
+		var q strings.Builder
+		for range rng.IntN(12) {
+			if rng.IntN(3) == 0 {
+				q.WriteByte(byte(rng.IntN(256)))
+			} else {
+				q.WriteString(pieces[rng.IntN(len(pieces))])
+			}
+		}
+		search(t, s, textsearch.Query{Text: q.String(), Limit: rng.IntN(20) - 1, Count: rng.IntN(2) == 0})
+	}
 }
 
 func TestC07_Stopwords(t *testing.T) {
