@@ -3,7 +3,6 @@ package textsearch
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/textsearch/internal/analysis"
@@ -28,16 +27,8 @@ func validWeight(w float64) bool { return w >= MinWeight && w <= MaxWeight }
 type Batch struct {
 	writers   inverted.Writers
 	analyzers []*analysis.Analyzer // of each writer
-	analyzed
+	doc       inverted.Document
 }
-
-// analyzed is a document as it is indexed.
-type analyzed struct {
-	doc    inverted.Document
-	counts map[string]int // where in doc.Terms a term is
-}
-
-func newAnalyzed() analyzed { return analyzed{counts: make(map[string]int, 64)} }
 
 // NewBatch begins a batch on an index. tx is the transaction of a kv.Update.
 func NewBatch(ctx context.Context, tx kv.KVStorage, ix string) (*Batch, error) {
@@ -57,7 +48,7 @@ func batchOf(writers inverted.Writers, err error) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Batch{writers: writers, analyzed: newAnalyzed()}
+	b := &Batch{writers: writers}
 	for _, w := range writers {
 		a, err := analyzerOf(w.Stats().Config)
 		if err != nil {
@@ -79,7 +70,7 @@ func (b *Batch) Put(ctx context.Context, key, text string, weight float64) error
 	}
 	for i, w := range b.writers {
 		if i == 0 || w.Stats().Config != b.writers[i-1].Stats().Config {
-			b.analyze(b.analyzers[i], key, text, weight)
+			analyze(&b.doc, b.analyzers[i], key, text, weight)
 		}
 		if err := w.Put(ctx, &b.doc); err != nil {
 			return err
@@ -88,24 +79,13 @@ func (b *Batch) Put(ctx context.Context, key, text string, weight float64) error
 	return nil
 }
 
-// analyze sets the document, as an index has it.
-func (b *analyzed) analyze(a *analysis.Analyzer, key, text string, weight float64) {
-	b.doc.Key, b.doc.Weight = key, weight
+// analyze sets a document to what an index has of it.
+func analyze(d *inverted.Document, a *analysis.Analyzer, key, text string, weight float64) {
 	tokens := a.Tokens(text)
-	clear(b.counts)
-	b.doc.Terms = b.doc.Terms[:0]
+	d.Key, d.Weight, d.Length, d.Terms = key, weight, uint64(analysis.Length(tokens)), d.Terms[:0]
 	for _, t := range tokens {
-		i, known := b.counts[t.Term]
-		if !known {
-			b.counts[t.Term] = len(b.doc.Terms)
-			b.doc.Terms = append(b.doc.Terms, inverted.Term{Text: t.Term, Frequency: 1})
-			continue
-		}
-		if b.doc.Terms[i].Frequency < math.MaxUint32 {
-			b.doc.Terms[i].Frequency++
-		}
+		d.Terms = append(d.Terms, inverted.Term{Text: t.Term, Frequency: 1})
 	}
-	b.doc.Length = uint64(analysis.Length(tokens))
 }
 
 // Drop removes the document under key and tells whether there was one.

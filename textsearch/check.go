@@ -63,10 +63,10 @@ func analyzedBy(a *analysis.Analyzer, docs iter.Seq2[Document, error]) iter.Seq2
 		return nil
 	}
 	return func(yield func(*inverted.Document, error) bool) {
-		b := newAnalyzed()
+		var doc inverted.Document
 		for d, err := range docs {
-			b.analyze(a, d.Key, d.Text, d.Weight)
-			if !yield(&b.doc, err) {
+			analyze(&doc, a, d.Key, d.Text, d.Weight)
+			if !yield(&doc, err) {
 				return
 			}
 		}

@@ -28,7 +28,7 @@ func (x *Index) Compare(ctx context.Context, tx kv.KVStorage, prefix string, doc
 			return nil, err
 		}
 		want := print{length: d.Length, weight: d.Weight}
-		for _, t := range d.Terms {
+		for _, t := range d.summed() {
 			want.terms += p.Of([]byte(t.Text), t.Frequency)
 		}
 		got, ok := stored[d.Key]

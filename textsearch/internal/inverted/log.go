@@ -10,8 +10,8 @@ import (
 	"github.com/crabstore/crabstore/kv"
 )
 
-// Document is what is indexed under a key. Its terms are different ones, in any
-// order.
+// Document is what is indexed under a key. Its terms are in any order; the
+// frequencies of those that are the same add up.
 type Document struct {
 	Key    string
 	Length uint64  // in words
@@ -23,6 +23,17 @@ type Document struct {
 type Term struct {
 	Text      string
 	Frequency uint32
+}
+
+// summed returns the terms without any twice.
+func (d *Document) summed() []Term {
+	sum := memory{at: map[string]int{}}
+	sum.add(d)
+	terms := make([]Term, 0, len(sum.postings))
+	for _, p := range sum.postings {
+		terms = append(terms, Term{string(sum.terms.at(p.term)), p.frequency})
+	}
+	return terms
 }
 
 // An operation of the log is
@@ -56,7 +67,8 @@ func (m *memory) appendAdd(b []byte, tip uint64, d *memoryDoc) []byte {
 	b = binary.AppendUvarint(b, bits.ReverseBytes64(math.Float64bits(d.weight)))
 	b = binary.AppendUvarint(b, uint64(d.to-d.from))
 	for _, p := range m.postings[d.from:d.to] {
-		b = appendText(b, m.terms[p.term])
+		text := m.terms.at(p.term)
+		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
 		b = binary.AppendUvarint(b, uint64(p.frequency))
 	}
 	return b
@@ -68,9 +80,25 @@ type operation struct {
 	tip    uint64
 	remove bool
 	Document
+	terms string // not read yet
 }
 
 func readOperation(data []byte) (op operation, err error) {
+	if op, err = readHead(data); err != nil || op.remove {
+		return op, err
+	}
+	r := reader{text: op.terms}
+	for n := r.uvarint(); n > 0 && !r.bad; n-- {
+		op.Terms = append(op.Terms, r.term())
+	}
+	if r.bad || r.text != "" {
+		return op, ErrCorrupt
+	}
+	return op, nil
+}
+
+// readHead reads an operation but for its terms.
+func readHead(data []byte) (op operation, err error) {
 	if len(data) < 9 || data[8] > opRemove {
 		return op, ErrCorrupt
 	}
@@ -83,15 +111,7 @@ func readOperation(data []byte) (op operation, err error) {
 		if !(op.Weight > 0) || math.IsInf(op.Weight, 0) {
 			r.bad = true
 		}
-		for n := r.uvarint(); n > 0 && !r.bad; n-- {
-			t := Term{Text: r.read()}
-			f := r.uvarint()
-			if f == 0 || f > 1<<32-1 {
-				r.bad = true
-			}
-			t.Frequency = uint32(f)
-			op.Terms = append(op.Terms, t)
-		}
+		op.terms, r.text = r.text, ""
 	}
 	if r.bad || r.text != "" || op.Key == "" {
 		return op, ErrCorrupt
@@ -131,10 +151,32 @@ func (r *reader) read() string {
 	return text
 }
 
+// term reads a term and its frequency.
+func (r *reader) term() Term {
+	t := Term{Text: r.read()}
+	f := r.uvarint()
+	if f == 0 || f > 1<<32-1 {
+		r.bad = true
+	}
+	t.Frequency = uint32(f)
+	return t
+}
+
 // operations calls fn with what the log has from first up to, and without, next. An
 // operation that is missing was lost in a crash of a store whose updates are not
 // atomic: it is passed over.
 func (s *shelf) operations(ctx context.Context, first, next uint64, fn func(op *operation)) error {
+	return s.eachOperation(ctx, first, next, func(value []byte) error {
+		op, err := readOperation(value)
+		if err == nil {
+			fn(&op)
+		}
+		return err
+	})
+}
+
+// eachOperation is operations before they are read.
+func (s *shelf) eachOperation(ctx context.Context, first, next uint64, fn func(value []byte) error) error {
 	if first >= next {
 		return nil
 	}
@@ -150,11 +192,9 @@ func (s *shelf) operations(ctx context.Context, first, next uint64, fn func(op *
 		if string(e.Key) >= end {
 			return nil
 		}
-		op, err := readOperation(e.Value)
-		if err != nil {
+		if err := fn(e.Value); err != nil {
 			return fmt.Errorf("%w at %q", err, e.Key)
 		}
-		fn(&op)
 	}
 	return nil
 }

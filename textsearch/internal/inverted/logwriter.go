@@ -85,26 +85,26 @@ func (w *Writer) dropAll(ctx context.Context) error {
 
 func (w *Writer) takeLog(ctx context.Context) error {
 	m, err := w.readLog(ctx)
-	if err != nil || m.live() == 0 {
-		return err
-	}
-	seg, err := m.write(ctx, w.shelf, newID(), w.group)
 	if err != nil {
 		return err
 	}
-	return w.addSegment(ctx, seg)
+	return w.writeMemory(ctx, m)
 }
 
 // readLog returns what the log holds but for what goes, and begins an empty one.
 func (w *Writer) readLog(ctx context.Context) (*memory, error) {
 	m, keys := newMemory(), map[string]bool{}
-	err := w.shelf.operations(ctx, w.stats.First, w.stats.Next, func(op *operation) {
+	err := w.shelf.eachOperation(ctx, w.stats.First, w.stats.Next, func(value []byte) error {
+		op, err := readHead(value)
+		if err != nil {
+			return err
+		}
 		keys[op.Key] = true
 		if op.remove {
 			m.drop(op.Key)
-			return
+			return nil
 		}
-		m.add(&op.Document)
+		return m.addOperation(&op)
 	})
 	if err != nil {
 		return nil, err

@@ -82,11 +82,12 @@ func (w *Writer) Put(ctx context.Context, d *Document) error {
 	if _, err := w.Drop(ctx, d.Key); err != nil {
 		return err
 	}
+	before := len(w.mem.postings)
 	w.mem.add(d)
 	w.dirty = true
 	w.stats.Documents++
 	w.stats.Length += d.Length
-	w.stats.Credit += uint64(len(d.Terms)) * creditPerPosting
+	w.stats.Credit += uint64(len(w.mem.postings)-before) * creditPerPosting
 	if len(w.mem.postings) >= maxGathered {
 		return w.writeGathered(ctx)
 	}
@@ -124,17 +125,29 @@ func (w *Writer) segments(ctx context.Context) ([]*segment, error) {
 
 // writeGathered makes a segment of what was gathered.
 func (w *Writer) writeGathered(ctx context.Context) error {
-	if w.mem.live() > 0 {
-		seg, err := w.mem.write(ctx, w.shelf, newID(), w.group)
-		if err != nil {
-			return err
-		}
-		if err := w.addSegment(ctx, seg); err != nil {
-			return err
-		}
+	if err := w.writeMemory(ctx, w.mem); err != nil {
+		return err
 	}
 	w.mem = newMemory()
 	return nil
+}
+
+// writeMemory makes a segment of what a memory has, if anything.
+func (w *Writer) writeMemory(ctx context.Context, m *memory) error {
+	if m.live() == 0 {
+		return nil
+	}
+	var memo *groupMemo
+	if w.group != nil {
+		place := w.shelf.memoPlace(w.stats.Config)
+		memo = place.take()
+		defer place.give(memo)
+	}
+	seg, err := m.write(ctx, w.shelf, memo, w.group)
+	if err != nil {
+		return err
+	}
+	return w.addSegment(ctx, seg)
 }
 
 func (w *Writer) addSegment(ctx context.Context, seg Segment) error {
