@@ -34,6 +34,7 @@ type Result struct {
 	Hits    []Hit              // best first; equal ones by kind and name
 	Total   int                // how many entries match, whatever the limit
 	Partial bool               // the query was too long or its prefixes too short to look up all of it
+	Relaxed bool               // no entry has all the words between quotation marks: they were taken for alternatives
 	Next    *textsearch.Cursor // where the next page begins, nil when this one is not full
 }
 
@@ -59,7 +60,7 @@ func Search(ctx context.Context, s kv.KVStorage, q Query) (Result, error) {
 		if err != nil {
 			return err
 		}
-		result = Result{Total: found.Total, Partial: found.Partial, Next: next(found.Hits, q.Limit)}
+		result = Result{Total: found.Total, Partial: found.Partial, Relaxed: found.Relaxed, Next: next(found.Hits, q.Limit)}
 		for _, h := range found.Hits {
 			e, err := indexed(ctx, tx, h.Key)
 			if errors.Is(err, kv.ErrNotFound) {

@@ -38,6 +38,10 @@ type Results struct {
 	// Partial tells that the query is so broad that not all of it was looked at, as
 	// textsearch does when a word* stands for too many words.
 	Partial bool `json:"partial,omitempty"`
+
+	// Relaxed tells that no message has all the words between quotation marks, so that
+	// they were taken for alternatives, as textsearch does.
+	Relaxed bool `json:"relaxed,omitempty"`
 }
 
 // Hit is a session that was found.
@@ -98,6 +102,7 @@ type search struct {
 
 	sessions map[string]*candidate // by handle; nil for what is gone or not wanted
 	partial  bool
+	relaxed  bool
 }
 
 // candidate is a session of which something matches.
@@ -134,7 +139,7 @@ func (sr *search) run() (Results, error) {
 	slices.SortFunc(ranked, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.meta.Handle, b.meta.Handle))
 	})
-	results := Results{Partial: sr.partial}
+	results := Results{Partial: sr.partial, Relaxed: sr.relaxed}
 	for _, c := range ranked[:min(len(ranked), sr.q.Limit)] {
 		hit, err := sr.hit(c)
 		if err != nil {
@@ -160,6 +165,7 @@ func (sr *search) collect() error {
 			return err
 		}
 		sr.partial = sr.partial || result.Partial
+		sr.relaxed = sr.relaxed || result.Relaxed
 		for _, match := range result.Hits {
 			wanted, err := sr.take(match)
 			if err != nil {

@@ -16,7 +16,9 @@ import (
 //
 //	word*             the words that begin so, as written: deploy* finds
 //	                  deployment and deploys, not redeploy
-//	"several words"   a document without every one of them is no hit
+//	"several words"   a document without every one of them is no hit; when none has
+//	                  them all and the query has other words, they are alternatives
+//	                  too, and Result.Relaxed says so
 //
 // An identifier or a path is one word: it counts most where it stands whole, and
 // a little where its parts do; between quotation marks it must stand whole.

@@ -220,8 +220,14 @@ func TestQuotedRuns(t *testing.T) {
 		`"gre* red"`:          {"both"},
 		`"red greens"`:        {"both"},
 		"\"red\" \"missing\"": nil,
+		`"red missing" blue`:  {"blue", "both", "green", "red"},
 	} {
 		wantKeys(t, s, query, want...)
+	}
+	for query, want := range map[string]bool{`"red missing" blue`: true, `"red missing"`: false, `"red green" blue`: false, `"missing" the`: false} {
+		if r := search(t, s, textsearch.Query{Text: query}); r.Relaxed != want {
+			t.Errorf("%s is relaxed: %t", query, r.Relaxed)
+		}
 	}
 }
 

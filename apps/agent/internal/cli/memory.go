@@ -205,6 +205,9 @@ func (a *app) recall(ctx context.Context, s kv.KVStorage, q memory.Query) error 
 		}
 		a.out.Printf("%s", a.out.Indent("  ", a.out.Marked(h.Snippet.Text, spans)))
 	}
+	if result.Relaxed {
+		a.err.Println("Nothing has all the words between quotation marks; any of them will do here.")
+	}
 	if len(result.Hits) == 0 {
 		a.err.Printf("Nothing remembered says %q. %q lists all that is.\n", q.Text, "agent memories list")
 	} else if result.Total > len(result.Hits) {

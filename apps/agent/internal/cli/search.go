@@ -96,6 +96,9 @@ func (s *searching) search(ctx context.Context, store kv.KVStorage) (err error) 
 	if results.Partial {
 		s.err.Println("The query is so broad that not all of it was looked up.")
 	}
+	if results.Relaxed {
+		s.err.Println("No message has all the words between quotation marks; any of them will do here.")
+	}
 	if len(results.Hits) == 0 {
 		return s.nothing(ctx, store)
 	}
