@@ -98,7 +98,15 @@ func (w *Writer) dropOld(ctx context.Context, key string) (length uint64, existe
 	if err != nil {
 		return 0, false, err
 	}
-	for _, seg := range segs {
+	hash := filterHash([]byte(key))
+	for i, seg := range segs {
+		may, err := w.filters[i].mayHave(ctx, seg, hash)
+		if err != nil {
+			return 0, false, err
+		}
+		if !may {
+			continue
+		}
 		number, length, ok, err := seg.number(ctx, key)
 		if err != nil {
 			return 0, false, err

@@ -30,6 +30,7 @@ type Writer struct {
 	list    *list // to be changed; nil until it is asked for
 	changed bool  // the list has
 	segs    []*segment
+	filters []*keyFilter // of segs
 	mem     *memory
 	gone    map[goneAt]*bitmap // changed ones
 	touched map[uint64]bool    // segments that have one
@@ -113,12 +114,13 @@ func (w *Writer) segments(ctx context.Context) ([]*segment, error) {
 	if err := w.wantList(ctx); err != nil {
 		return nil, err
 	}
+	w.filters = w.filters[:0]
 	for _, info := range w.list.Segments {
 		seg, err := w.shelf.open(ctx, info)
 		if err != nil {
 			return nil, err
 		}
-		w.segs = append(w.segs, seg)
+		w.segs, w.filters = append(w.segs, seg), append(w.filters, seg.filter())
 	}
 	return w.segs, nil
 }
