@@ -53,7 +53,7 @@ type Block struct {
 
 // List is the postings of a term in one source.
 type List struct {
-	Count  uint32 // of postings, documents that are gone among them
+	Count  uint32  // of postings, documents that are gone among them
 	Blocks []Block // of a list that is in memory none
 
 	numbers, frequencies []uint32 // of one that is
@@ -231,13 +231,7 @@ func (w *listWriter) flush() error {
 // greatest weight, a float64, unless that is 1, which the highest bit of the count
 // says. A pair that is better than several stands for them where they are too many.
 func (w *listWriter) appendBest(b []byte, numbers, frequencies []uint32) []byte {
-	var best [blockSize]Best
-	n, greatest := 0, 0.0
-	for i, number := range numbers {
-		length, weight := w.norm(number)
-		greatest = max(greatest, weight)
-		n = insertBest(best[:], n, Best{frequencies[i], length})
-	}
+	best, n, greatest := w.best(numbers, frequencies)
 	for n > maxBest {
 		// Join the two that are nearest in length.
 		at := 0
@@ -262,6 +256,33 @@ func (w *listWriter) appendBest(b []byte, numbers, frequencies []uint32) []byte 
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(greatest))
 	}
 	return b
+}
+
+// best returns the pairs of a block that no other one is better than, and the greatest
+// weight.
+func (w *listWriter) best(numbers, frequencies []uint32) (best [blockSize]Best, n int, greatest float64) {
+	// Of the lowest frequencies, which are nearly all, the shortest document is enough.
+	const low = 8
+	var shortest [low]int
+	for i := range shortest {
+		shortest[i] = -1
+	}
+	for i, number := range numbers {
+		length, weight := w.norm(number)
+		greatest = max(greatest, weight)
+		f := frequencies[i]
+		if f >= low {
+			n = insertBest(best[:], n, Best{f, length})
+		} else if at := &shortest[f]; *at < 0 || *at > int(length) {
+			*at = int(length)
+		}
+	}
+	for f, length := range shortest {
+		if length >= 0 {
+			n = insertBest(best[:], n, Best{uint32(f), byte(length)})
+		}
+	}
+	return best, n, greatest
 }
 
 // insertBest keeps best[:n] ascending by length and by frequency.

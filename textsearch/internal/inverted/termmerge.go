@@ -33,32 +33,35 @@ func (r *merging) terms() (ended bool, err error) {
 
 type termMerger struct {
 	*merging
-	mapped  [][]uint32
-	slab    slab
-	buffers Buffers
-	runs    []int    // where the postings of each input end
-	both    []uint64 // number<<32 | frequency
-	spare   []uint64
-	split   [2][]uint32
+	mapped               [][]uint32
+	slab                 slab
+	buffers              Buffers
+	numbers, frequencies []uint32
+	runs                 []int    // where the postings of each input end
+	both                 []uint64 // number<<32 | frequency
+	spare                []uint64
 }
 
 // term merges the postings of the least term.
 func (t *termMerger) term(h *heads) error {
-	t.both, t.runs = t.both[:0], t.runs[:0]
+	t.numbers, t.frequencies, t.runs = t.numbers[:0], t.frequencies[:0], t.runs[:0]
+	ordered := true
 	for _, i := range h.least {
+		at := len(t.numbers)
 		if err := t.gather(h.cursors[i], i); err != nil {
 			return err
 		}
-	}
-	t.budget -= len(t.both)
-	t.sort()
-	if len(t.both) > 0 {
-		numbers, frequencies := t.split[0][:0], t.split[1][:0]
-		for _, p := range t.both {
-			numbers, frequencies = append(numbers, uint32(p>>32)), append(frequencies, uint32(p))
+		if at > 0 && at < len(t.numbers) && t.numbers[at] < t.numbers[at-1] {
+			ordered = false
 		}
-		t.split = [2][]uint32{numbers, frequencies}
-		if err := t.out.addTerm(t.After, numbers, frequencies); err != nil {
+		t.runs = append(t.runs, len(t.numbers))
+	}
+	t.budget -= len(t.numbers) + termWork*len(h.least)
+	if !ordered {
+		t.sort()
+	}
+	if len(t.numbers) > 0 {
+		if err := t.out.addTerm(t.After, t.numbers, t.frequencies); err != nil {
 			return err
 		}
 	}
@@ -72,7 +75,6 @@ func (t *termMerger) term(h *heads) error {
 
 // gather appends the postings of one input.
 func (t *termMerger) gather(c *cursor, input int) error {
-	t.budget -= termWork
 	t.slab.reset()
 	l, err := t.inputs[input].list(t.ctx, c.value, &t.slab)
 	if err != nil {
@@ -86,16 +88,19 @@ func (t *termMerger) gather(c *cursor, input int) error {
 		}
 		for j, n := range numbers {
 			if to := mapped[n]; to != gone {
-				t.both = append(t.both, uint64(to)<<32|uint64(frequencies[j]))
+				t.numbers, t.frequencies = append(t.numbers, to), append(t.frequencies, frequencies[j])
 			}
 		}
 	}
-	t.runs = append(t.runs, len(t.both))
 	return nil
 }
 
-// sort merges the runs in both, two and two.
+// sort puts the postings in order. It merges the runs two and two, of which each is.
 func (t *termMerger) sort() {
+	t.both = t.both[:0]
+	for i, n := range t.numbers {
+		t.both = append(t.both, uint64(n)<<32|uint64(t.frequencies[i]))
+	}
 	for len(t.runs) > 1 {
 		out, runs := t.spare[:0], t.runs[:0]
 		from := 0
@@ -110,6 +115,9 @@ func (t *termMerger) sort() {
 			runs = append(runs, len(out))
 		}
 		t.both, t.spare, t.runs = out, t.both, runs
+	}
+	for i, p := range t.both {
+		t.numbers[i], t.frequencies[i] = uint32(p>>32), uint32(p)
 	}
 }
 
