@@ -204,3 +204,24 @@ func TestRebuildGivenUp(t *testing.T) {
 	rebuild(t, s, all)
 	wantFresh(t, s, all)
 }
+
+// An index of another version is one fault, and no search reads it.
+func TestOtherVersion(t *testing.T) {
+	s := indexed(t, docs{"a": "apples", "b": "bananas"})
+	key := kv.Key(s, "idx", "text", ix, "stats")
+	if err := kv.Store(ctx, s, kv.Text, key, map[string]any{"documents": 2, "length": 2, "language": "english"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := textsearch.Search(ctx, s, ix, textsearch.Query{Text: "apples"}); !errors.Is(err, textsearch.ErrVersion) {
+		t.Errorf("search: %v", err)
+	}
+	if err := textsearch.Put(ctx, s, ix, "c", "cherries", 1); !errors.Is(err, textsearch.ErrVersion) {
+		t.Errorf("put: %v", err)
+	}
+	r, err := textsearch.Check(ctx, s, ix, "", docs{"a": "apples", "b": "bananas"}.seq())
+	if err != nil || len(r.Faults) != 1 || !strings.Contains(r.Faults[0], "another version") {
+		t.Errorf("check: %+v, %v", r, err)
+	}
+	rebuild(t, s, docs{"a": "apples"})
+	wantFresh(t, s, docs{"a": "apples"})
+}

@@ -2,6 +2,7 @@ package inverted
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"maps"
 	"slices"
@@ -14,6 +15,9 @@ import (
 // unless docs is nil, with the documents that it has to hold there. A document is good
 // until the next one is asked for.
 func (x *Index) Compare(ctx context.Context, tx kv.KVStorage, prefix string, docs iter.Seq2[*Document, error]) (*Report, error) {
+	if _, _, err := x.Load(ctx, tx); errors.Is(err, ErrVersion) {
+		return &Report{Faults: []string{err.Error()}}, nil // all that is to be said
+	}
 	p, stored := NewPrinter(), map[string]print{}
 	r, err := x.Check(ctx, tx, p, func(d Checked) {
 		if strings.HasPrefix(d.Key, prefix) {
