@@ -215,8 +215,11 @@ func (d *documents) dropPrefix(s kv.KVStorage, rng *rand.Rand) error {
 		}
 		maps.DeleteFunc(all, func(key, _ string) bool { return !strings.HasPrefix(key, prefix) })
 		n, err := b.DropPrefix(ctx, prefix)
-		if err != nil || n != len(all) {
-			return fmt.Errorf("%d dropped below %q, of %d: %w", n, prefix, len(all), err)
+		if err != nil {
+			return err
+		}
+		if n != len(all) {
+			return fmt.Errorf("%d dropped below %q, of %d", n, prefix, len(all))
 		}
 		if err := b.Flush(ctx); err != nil {
 			return err
@@ -232,7 +235,7 @@ func (d *documents) dropPrefix(s kv.KVStorage, rng *rand.Rand) error {
 
 // littered is there while a step has no need to leave nothing over: a rebuild deletes
 // what it replaced in transactions of their own.
-var littered = "littered"
+const littered = "littered"
 
 func litter(s kv.KVStorage) error {
 	return s.Put(ctx, kv.Memory, kv.Key(s, littered), nil)
@@ -314,20 +317,29 @@ func (d *documents) sound(s kv.KVStorage, rng *rand.Rand) error {
 		return err
 	}
 	stats, faults, stray, err := d.Check(ctx, s, all.seq())
-	if err != nil || len(faults) > 0 {
-		return fmt.Errorf("check: %.500q, %w", faults, err)
+	if err != nil {
+		return err
 	}
-	littered, err := kv.Has(ctx, s, kv.Memory, kv.Key(s, littered))
-	if err != nil || !littered && stray > 0 {
-		return fmt.Errorf("check: %d values that nothing leads to, %w", stray, err)
+	if len(faults) > 0 {
+		return fmt.Errorf("check: %.500q", faults)
+	}
+	litter, err := kv.Has(ctx, s, kv.Memory, kv.Key(s, littered))
+	if err != nil {
+		return err
+	}
+	if stray > 0 && !litter {
+		return fmt.Errorf("check: %d values that nothing leads to", stray)
 	}
 	fresh := memkv.New()
 	if err := d.put(fresh, all); err != nil {
 		return err
 	}
 	want, _, _, err := d.Check(ctx, fresh, nil)
-	if err != nil || !reflect.DeepEqual(stats, want) {
-		return fmt.Errorf("the statistics are %+v, those of a fresh index are %+v, %w", stats, want, err)
+	if err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(stats, want) {
+		return fmt.Errorf("the statistics are %+v, those of a fresh index are %+v", stats, want)
 	}
 	for range 4 {
 		if err := d.compare(s, fresh, d.Query(rng)); err != nil {
@@ -355,6 +367,10 @@ func (d *documents) compare(s, fresh kv.KVStorage, query string) error {
 // bear searches an index as a crash left it. What it finds is there, since content is
 // written before what the index has of it, and deleted after it.
 func (d *documents) bear(s kv.KVStorage, rng *rand.Rand) error {
+	// What is dropped may be gone and still be counted.
+	if _, _, _, err := d.Check(ctx, s, nil); err != nil {
+		return err
+	}
 	for range 3 {
 		query := d.Query(rng)
 		found, err := d.Ask(ctx, s, query)

@@ -52,7 +52,7 @@ func newHistory(subject *Subject, opts crabdb.Options, seed, run uint64) (*histo
 		rng:   rand.New(rand.NewPCG(seed, run)),
 		dice:  rand.New(rand.NewPCG(seed, run+1<<32)),
 		sound: map[uint64]bool{},
-		take:  func([]crashdisk.Loss) []crashdisk.Loss { return nil },
+		take:  func(all []crashdisk.Loss) []crashdisk.Loss { return all },
 	}
 	if err := h.open(); err != nil {
 		return nil, err
