@@ -3,6 +3,7 @@ package textsearch
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/textsearch/internal/analysis"
@@ -25,9 +26,27 @@ func validWeight(w float64) bool { return w >= MinWeight && w <= MaxWeight }
 // transaction does not see it, and a transaction whose batch was not flushed must
 // not commit.
 type Batch struct {
-	writers   inverted.Writers
-	analyzers []*analysis.Analyzer // of each writer
-	doc       inverted.Document
+	writers inverted.Writers
+}
+
+// analyzed is a document as an index has it, and what makes it.
+type analyzed struct {
+	config   string
+	analyzer *analysis.Analyzer
+	doc      inverted.Document
+}
+
+// allAnalyzed are kept, since each takes some twenty KiB with its buffers, and most
+// transactions have one document.
+var allAnalyzed sync.Pool
+
+// takeAnalyzed returns one, to be given back, for an index of a config.
+func takeAnalyzed(config string) (*analyzed, error) {
+	if b, ok := allAnalyzed.Get().(*analyzed); ok && b.config == config {
+		return b, nil
+	}
+	a, err := analyzerOf(config)
+	return &analyzed{config: config, analyzer: a}, err
 }
 
 // NewBatch begins a batch on an index. tx is the transaction of a kv.Update.
@@ -48,15 +67,7 @@ func batchOf(writers inverted.Writers, err error) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Batch{writers: writers}
-	for _, w := range writers {
-		a, err := analyzerOf(w.Stats().Config)
-		if err != nil {
-			return nil, err
-		}
-		b.analyzers = append(b.analyzers, a)
-	}
-	return b, nil
+	return &Batch{writers}, nil
 }
 
 // Put indexes text under key, in place of what was there, as the function Put
@@ -68,20 +79,28 @@ func (b *Batch) Put(ctx context.Context, key, text string, weight float64) error
 	if !validWeight(weight) {
 		return fmt.Errorf("%w: %v of %.40q is not in %v to %v", ErrWeight, weight, key, MinWeight, MaxWeight)
 	}
-	for i, w := range b.writers {
-		if i == 0 || w.Stats().Config != b.writers[i-1].Stats().Config {
-			analyze(&b.doc, b.analyzers[i], key, text, weight)
-		}
-		if err := w.Put(ctx, &b.doc); err != nil {
+	for _, w := range b.writers {
+		if err := put(ctx, w, key, text, weight); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// analyze sets a document to what an index has of it.
-func analyze(d *inverted.Document, a *analysis.Analyzer, key, text string, weight float64) {
-	tokens := a.Tokens(text)
+func put(ctx context.Context, w *inverted.Writer, key, text string, weight float64) error {
+	d, err := takeAnalyzed(w.Stats().Config)
+	if err != nil {
+		return err
+	}
+	defer allAnalyzed.Put(d)
+	d.analyze(key, text, weight)
+	return w.Put(ctx, &d.doc)
+}
+
+// analyze sets the document.
+func (b *analyzed) analyze(key, text string, weight float64) {
+	tokens := b.analyzer.Tokens(text)
+	d := &b.doc
 	d.Key, d.Weight, d.Length, d.Terms = key, weight, uint64(analysis.Length(tokens)), d.Terms[:0]
 	for _, t := range tokens {
 		d.Terms = append(d.Terms, inverted.Term{Text: t.Term, Frequency: 1})

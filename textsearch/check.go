@@ -63,10 +63,10 @@ func analyzedBy(a *analysis.Analyzer, docs iter.Seq2[Document, error]) iter.Seq2
 		return nil
 	}
 	return func(yield func(*inverted.Document, error) bool) {
-		var doc inverted.Document
+		b := analyzed{analyzer: a}
 		for d, err := range docs {
-			analyze(&doc, a, d.Key, d.Text, d.Weight)
-			if !yield(&doc, err) {
+			b.analyze(d.Key, d.Text, d.Weight)
+			if !yield(&b.doc, err) {
 				return
 			}
 		}
