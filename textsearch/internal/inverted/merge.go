@@ -19,12 +19,12 @@ const (
 	// The work that merging takes is counted in postings. A posting that is written
 	// comes to pay for this many: it is merged at each of the levels above, and a
 	// document and a term cost too.
-	creditPerPosting = 16
+	creditPerPosting = 24
 	// sliceWork is how much work is owed before some of it is done: some tens of
 	// microseconds.
-	sliceWork = 4096
+	sliceWork = 3072
 	docWork   = 8
-	termWork  = 4
+	termWork  = 12
 )
 
 // gone stands for the number of a document that a merge leaves out.
@@ -377,6 +377,9 @@ func (r *merging) mapping() ([][]uint32, error) {
 		if len(all[i]) != int(seg.Docs) {
 			return nil, r.shelf.corrupt(r.Output.ID, order, 0)
 		}
+	}
+	if next != r.Output.Docs {
+		return nil, r.shelf.corrupt(r.Output.ID, order, 0)
 	}
 	r.shelf.cache.Put(at, all, size)
 	return all, nil

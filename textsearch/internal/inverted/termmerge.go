@@ -1,5 +1,7 @@
 package inverted
 
+import "math/bits"
+
 // terms merges postings, term by term.
 func (r *merging) terms() (ended bool, err error) {
 	h, err := r.cursors()
@@ -38,8 +40,9 @@ type termMerger struct {
 	buffers              Buffers
 	numbers, frequencies []uint32
 	runs                 []int    // where the postings of each input end
-	both                 []uint64 // number<<32 | frequency
-	spare                []uint64
+	both, spare          []uint64 // number<<32 | frequency
+	byNumber             []uint32 // frequencies
+	set                  []uint64 // a bit for each number
 }
 
 // term merges the postings of the least term.
@@ -95,13 +98,17 @@ func (t *termMerger) gather(c *cursor, input int) error {
 	return nil
 }
 
-// sort puts the postings in order. It merges the runs two and two, of which each is.
+// sort puts the postings in order, of which each run is.
 func (t *termMerger) sort() {
+	if len(t.numbers) >= int(t.Output.Docs)/64 {
+		t.sortMany()
+		return
+	}
 	t.both = t.both[:0]
 	for i, n := range t.numbers {
 		t.both = append(t.both, uint64(n)<<32|uint64(t.frequencies[i]))
 	}
-	for len(t.runs) > 1 {
+	for len(t.runs) > 1 { // merge them two and two
 		out, runs := t.spare[:0], t.runs[:0]
 		from := 0
 		for i := 0; i < len(t.runs); i += 2 {
@@ -118,6 +125,26 @@ func (t *termMerger) sort() {
 	}
 	for i, p := range t.both {
 		t.numbers[i], t.frequencies[i] = uint32(p>>32), uint32(p)
+	}
+}
+
+// sortMany is sort for terms that are in many of the documents.
+func (t *termMerger) sortMany() {
+	if t.set == nil {
+		t.byNumber, t.set = make([]uint32, t.Output.Docs), make([]uint64, (t.Output.Docs+63)/64)
+	}
+	for i, n := range t.numbers {
+		t.byNumber[n] = t.frequencies[i]
+		t.set[n/64] |= 1 << (n % 64)
+	}
+	i := 0
+	for at, word := range t.set {
+		for ; word != 0; word &= word - 1 {
+			n := uint32(64*at + bits.TrailingZeros64(word))
+			t.numbers[i], t.frequencies[i] = n, t.byNumber[n]
+			i++
+		}
+		t.set[at] = 0
 	}
 }
 
