@@ -80,7 +80,7 @@ type Analyzer struct {
 	text   string
 	tokens []Token
 	pieces []piece // of the compound at hand
-	wide   wide
+	wide   *wide   // made when it is first needed, which most texts do not
 }
 
 // New returns an analyzer for a language by its English name in lower case, as in
@@ -94,7 +94,15 @@ func New(name string) (*Analyzer, error) {
 	if !ok {
 		return nil, fmt.Errorf("language %q is not one of %q", name, Languages())
 	}
-	return &Analyzer{language: &l, wide: wide{fold: cases.Fold()}}, nil
+	return &Analyzer{language: &l}, nil
+}
+
+// wider returns what handles more than ASCII.
+func (a *Analyzer) wider() *wide {
+	if a.wide == nil {
+		a.wide = &wide{fold: cases.Fold()}
+	}
+	return a.wide
 }
 
 // Tokens returns the tokens of a text, in order; parts follow the word that they

@@ -99,7 +99,7 @@ func (a *Analyzer) emitPart(s source, start, end int, kind Kind) {
 		a.emit(lowerASCII(s.text[start:end]), from, to, kind)
 		return
 	}
-	a.emit(a.wide.folded(s.text[start:end]), from, to, kind)
+	a.emit(a.wider().folded(s.text[start:end]), from, to, kind)
 }
 
 // divide appends the parts of a compound to a.pieces and returns how many words

@@ -36,7 +36,7 @@ func (a *Analyzer) wideStretch(start int) int {
 	for end < len(a.text) && classes[a.text[end]] != space {
 		end++
 	}
-	a.wide.normalize(a.text[start:end], start)
+	a.wider().normalize(a.text[start:end], start)
 	a.segments()
 	return end
 }
@@ -162,7 +162,7 @@ func (a *Analyzer) wideWord(p piece, in script) {
 	if in == alphabet {
 		p.end += suffix(a.wide.text, p.end)
 	}
-	s := source{a.wide.text[p.start:p.end], p.start, &a.wide}
+	s := source{a.wide.text[p.start:p.end], p.start, a.wide}
 	switch {
 	case in != alphabet:
 		a.pairs(s)

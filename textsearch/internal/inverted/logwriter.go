@@ -94,6 +94,7 @@ func (w *Writer) takeLog(ctx context.Context) error {
 // readLog returns what the log holds but for what goes, and begins an empty one.
 func (w *Writer) readLog(ctx context.Context) (*memory, error) {
 	m, keys := newMemory(), map[string]bool{}
+	m.reserve(int(min(w.stats.Next-w.stats.First, directDocs)) * 32)
 	err := w.shelf.eachOperation(ctx, w.stats.First, w.stats.Next, func(value []byte) error {
 		op, err := readHead(value)
 		if err != nil {

@@ -34,16 +34,21 @@ func newMemory() *memory { return &memory{at: map[string]int{}} }
 // add adds a document, in place of one with its key.
 func (m *memory) add(d *Document) {
 	if m.postings == nil { // in most transactions there is no other
-		n := len(d.Terms)
-		m.postings, m.last = make([]memoryPosting, 0, n), make([]int, 0, n)
-		m.terms.ends, m.terms.bytes = make([]uint32, 0, n), make([]byte, 0, 8*n)
-		m.terms.grow(2 << bits.Len(uint(n)))
+		m.reserve(len(d.Terms))
 	}
 	from := len(m.postings)
 	for _, t := range d.Terms {
 		m.addTerm(from, t.Text, t.Frequency)
 	}
 	m.addDoc(d.Key, d.Length, d.Weight, from)
+}
+
+// reserve makes room for so many postings, of nearly as many terms, in a memory that
+// is empty.
+func (m *memory) reserve(n int) {
+	m.postings, m.last = make([]memoryPosting, 0, n), make([]int, 0, n)
+	m.terms.ends, m.terms.bytes = make([]uint32, 0, n), make([]byte, 0, 8*n)
+	m.terms.grow(2 << bits.Len(uint(n)))
 }
 
 // addTerm adds a term of the document whose postings begin at from.
