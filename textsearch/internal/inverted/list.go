@@ -367,6 +367,10 @@ func readSkips(data []byte, count int, chunk uint32, offset int, ranked bool) (b
 		return nil, false
 	}
 	blocks = make([]Block, 0, n)
+	var bests []Best // of all blocks
+	if ranked {
+		bests = make([]Best, 0, 2*n)
+	}
 	before := int64(-1)
 	for left := count; left > 0; left -= blockSize {
 		b := Block{before: before, First: uint32(before + 1), Count: min(left, blockSize), chunk: chunk}
@@ -391,7 +395,7 @@ func readSkips(data []byte, count int, chunk uint32, offset int, ranked bool) (b
 		table = table[n+m:]
 		if ranked {
 			b.Weight = 1
-			if table, ok = b.readBest(table); !ok {
+			if table, ok = b.readBest(table, &bests); !ok {
 				return nil, false
 			}
 		}
@@ -400,19 +404,22 @@ func readSkips(data []byte, count int, chunk uint32, offset int, ranked bool) (b
 	return blocks, len(table) == 0
 }
 
-func (b *Block) readBest(table []byte) (rest []byte, ok bool) {
+// readBest reads the best pairs, which it appends to all.
+func (b *Block) readBest(table []byte, all *[]Best) (rest []byte, ok bool) {
 	if len(table) == 0 {
 		return nil, false
 	}
+	from := len(*all)
 	count, table := table[0], table[1:]
 	for range count & 0x7f {
 		f, n := binary.Uvarint(table)
 		if n <= 0 || n >= len(table) || f > 1<<32-1 {
 			return nil, false
 		}
-		b.Best = append(b.Best, Best{uint32(f), table[n]})
+		*all = append(*all, Best{uint32(f), table[n]})
 		table = table[n+1:]
 	}
+	b.Best = (*all)[from:len(*all):len(*all)]
 	if count&0x80 != 0 {
 		if len(table) < 8 {
 			return nil, false
