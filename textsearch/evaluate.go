@@ -73,8 +73,6 @@ type scratch struct {
 // set is documents of a window.
 type set [inverted.Window / 64]uint64
 
-func (s *set) add(i uint32) { s[i/64] |= 1 << (i % 64) }
-
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 func newEvaluator(sr *searcher, p *part, index int, t *top) *evaluator {
