@@ -1,6 +1,9 @@
 package inverted
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // terms merges postings, term by term.
 func (r *merging) terms() (ended bool, err error) {
@@ -89,11 +92,17 @@ func (t *termMerger) gather(c *cursor, input int) error {
 		if err != nil {
 			return err
 		}
+		at := len(t.numbers)
+		t.numbers, t.frequencies = slices.Grow(t.numbers, len(numbers)), slices.Grow(t.frequencies, len(numbers))
+		into, with := t.numbers[at:at+len(numbers)], t.frequencies[at:at+len(numbers)]
+		stay := 0
 		for j, n := range numbers {
-			if to := mapped[n]; to != gone {
-				t.numbers, t.frequencies = append(t.numbers, to), append(t.frequencies, frequencies[j])
+			into[stay], with[stay] = mapped[n], frequencies[j]
+			if into[stay] != gone {
+				stay++
 			}
 		}
+		t.numbers, t.frequencies = t.numbers[:at+stay], t.frequencies[:at+stay]
 	}
 	return nil
 }
