@@ -24,7 +24,7 @@ func TestC22_CrashBeforeEachCall(t *testing.T) {
 		"reindex", "append", "compact", "reindex all", "kill", "delete", "lose power", "append", "optimize", "sync", "reindex all", "reopen", "delete")
 }
 
-func TestC22_CrashRandom(t *testing.T) { crashtest.Random(t, 1500, &crashing) }
+func TestC22_CrashRandom(t *testing.T) { crashtest.Random(t, 800, &crashing) }
 
 var crashing = crashtest.Subject{
 	Steps: []crashtest.Step{

@@ -27,7 +27,7 @@ func TestC22_CrashBeforeEachCall(t *testing.T) {
 }
 
 func TestC22_CrashRandom(t *testing.T) {
-	crashtest.Random(t, 200, crashtest.Documents(crashing))
+	crashtest.Random(t, 120, crashtest.Documents(crashing))
 }
 
 // weighing is a batch of documents whose weights their keys say.

@@ -19,7 +19,7 @@ func TestC22_CrashBeforeEachCall(t *testing.T) {
 }
 
 func TestC22_CrashRandom(t *testing.T) {
-	crashtest.Random(t, 400, crashtest.Documents(crashing))
+	crashtest.Random(t, 80, crashtest.Documents(crashing))
 }
 
 var crashing = crashtest.Index{

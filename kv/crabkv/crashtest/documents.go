@@ -68,7 +68,8 @@ func Documents(x Index) *Subject {
 	return &Subject{
 		Steps: []Step{
 			{"put", 12, d.putSome},
-			{"bulk", 3, d.bulk},
+			{"bulk", 3, func(s kv.KVStorage, rng *rand.Rand) error { return d.bulk(s, rng, 1) }},
+			{"eight bulks", 1, func(s kv.KVStorage, rng *rand.Rand) error { return d.bulk(s, rng, 8) }}, // they merge
 			{"drop", 4, d.drop},
 			{"drop many", 1, d.dropPrefix},
 			{"put again", 2, d.putAgain},
@@ -150,13 +151,12 @@ func (d *documents) putSome(s kv.KVStorage, rng *rand.Rand) error {
 	return nil
 }
 
-// bulk puts some hundred in each of one to eight transactions.
-func (d *documents) bulk(s kv.KVStorage, rng *rand.Rand) error {
-	times := []int{1, 1, 1, 2, 8}[rng.IntN(5)]
+// bulk puts some hundred documents, which are a segment, in each of some transactions.
+// Few of them take the place of others.
+func (d *documents) bulk(s kv.KVStorage, rng *rand.Rand, times int) error {
 	for n := range times {
 		new := texts{}
 		for i := range 260 + rng.IntN(100) {
-			// Of eight bulks few documents take the place of others, so that they merge.
 			new[fmt.Sprintf("h%d/%03d", rng.IntN(4), 130*n+i)] = d.Text(rng)
 		}
 		if err := d.put(s, new); err != nil {
