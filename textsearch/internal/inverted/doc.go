@@ -38,6 +38,7 @@
 // kept in memory, in the store's kv.Cache, and is right in every snapshot and
 // transaction. The stats are written after all that they count, and what is no
 // longer needed is deleted after them: on a store whose updates are not atomic, a
-// crash leaves the index as it was before or after, and values that nothing leads
+// crash leaves the index as it was before or after, but that what was being dropped
+// may be gone and still be counted, until a rebuild; and values that nothing leads
 // to, which Check finds and Sweep deletes.
 package inverted
