@@ -22,14 +22,15 @@ type history struct {
 	subject *Subject
 	opts    crabdb.Options
 	rng     *rand.Rand // of the steps
+	looks   *rand.Rand // of what is asked after a crash
 	store   *recorded
 	checked int
-	step    string          // at hand
 	sound   map[uint64]bool // the states that were
 
 	mu     sync.Mutex // for what follows, since engines work in the background too
 	disk   *crashdisk.Disk
 	dice   *rand.Rand
+	step   string                                         // at hand
 	take   func(losses []crashdisk.Loss) []crashdisk.Loss // of those that a crash at a call can be
 	states []uint64                                       // the sums of the store after each commit; the first is where the history begins
 	oldest int                                            // of the states that a power loss may leave
@@ -50,6 +51,7 @@ func newHistory(subject *Subject, opts crabdb.Options, seed, run uint64) (*histo
 	h := &history{
 		subject: subject, opts: opts, disk: crashdisk.New(),
 		rng:   rand.New(rand.NewPCG(seed, run)),
+		looks: rand.New(rand.NewPCG(seed, run+1<<34)),
 		dice:  rand.New(rand.NewPCG(seed, run+1<<32)),
 		sound: map[uint64]bool{},
 		take:  func(all []crashdisk.Loss) []crashdisk.Loss { return all },
@@ -166,7 +168,7 @@ func (h *history) run(name string) (err error) {
 			err = fmt.Errorf("%s: panic: %v\n%s", name, p, debug.Stack())
 		}
 	}()
-	h.step = name
+	h.begin(name)
 	if s := h.subject.step(name); s != nil {
 		err = s.Do(h.store, h.rng)
 	} else {
@@ -176,6 +178,12 @@ func (h *history) run(name string) (err error) {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return h.check()
+}
+
+func (h *history) begin(step string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.step = step
 }
 
 func (h *history) runEngine(name string) error {
@@ -264,16 +272,16 @@ func (h *history) recover(x crash) error {
 	if err := h.look(s, x); err != nil {
 		return err
 	}
-	if h.dice.IntN(12) > 0 {
+	if h.looks.IntN(12) > 0 {
 		return nil
 	}
 	for range 2 {
-		step := h.subject.any(h.dice)
-		if err := step.Do(s.Store, h.dice); err != nil {
+		step := h.subject.any(h.looks)
+		if err := step.Do(s.Store, h.looks); err != nil {
 			return fmt.Errorf("going on with %s: %w", step.Name, err)
 		}
 	}
-	if err := h.subject.Sound(s.Store, h.dice); err != nil {
+	if err := h.subject.Sound(s.Store, h.looks); err != nil {
 		return fmt.Errorf("having gone on: %w", err)
 	}
 	return nil
@@ -284,23 +292,23 @@ func (h *history) recover(x crash) error {
 func (h *history) look(s *recorded, x crash) error {
 	h.checked++
 	if h.opts.Plain {
-		if err := h.subject.Bear(s.Store, h.dice); err != nil {
+		if err := h.subject.Bear(s.Store, h.looks); err != nil {
 			return err
 		}
 		if err := h.subject.Repair(s.Store); err != nil {
 			return fmt.Errorf("repair: %w", err)
 		}
-		return h.subject.Sound(s.Store, h.dice)
+		return h.subject.Sound(s.Store, h.looks)
 	}
 	sum := s.sum()
 	if !slices.Contains(h.legal(x), sum) {
 		return errors.New("the store is not as it was after any commit that may be the last one")
 	}
-	if h.sound[sum] && h.dice.IntN(8) > 0 {
+	if h.sound[sum] && h.looks.IntN(8) > 0 {
 		return nil
 	}
 	h.sound[sum] = true
-	return h.subject.Sound(s.Store, h.dice)
+	return h.subject.Sound(s.Store, h.looks)
 }
 
 // legal returns the states that a crash may leave.
@@ -312,6 +320,6 @@ func (h *history) legal(x crash) []uint64 {
 
 // close ends the history.
 func (h *history) close() error {
-	h.step = "close"
+	h.begin("close")
 	return errors.Join(h.store.Close(), h.check())
 }
