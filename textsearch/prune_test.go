@@ -58,14 +58,14 @@ func fillSkewed(t *testing.T, s kv.KVStorage, rng *rand.Rand, n int) {
 func TestC16_LimitIsThePrefixOfAll(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	rounds := 3
+	rounds, size := 3, 25_000
 	if testing.Short() {
-		rounds = 1
+		rounds, size = 1, 12_000
 	}
 	for round := range rounds {
 		rng := rand.New(rand.NewPCG(seed, uint64(round)))
 		s := memkv.New()
-		fillSkewed(t, s, rng, 25_000)
+		fillSkewed(t, s, rng, size)
 		if rng.IntN(2) == 0 {
 			if err := textsearch.Optimize(ctx, s, ix); err != nil {
 				t.Fatal(err)
