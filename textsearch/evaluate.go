@@ -19,6 +19,9 @@ type evaluator struct {
 	done  []bool // windows that are evaluated, from first on
 
 	lookups []evaluated
+	clauses []int // that lookups are of
+	have    []set // by these, the documents of a window that have one
+	late    []*evaluated
 	longest []*evaluated      // the same, the longest first
 	first   uint32            // window that the first of evaluated.most is of
 	norms   []*inverted.Norms // by window; nil until asked for
@@ -28,6 +31,7 @@ type evaluator struct {
 // evaluated is a lookup at work. A document counts by its best term.
 type evaluated struct {
 	clause   int
+	group    int // which of evaluator.clauses that is
 	factor   float64
 	lists    []evaluatedList
 	count    int     // of postings
@@ -62,11 +66,9 @@ type scratch struct {
 	scores  [inverted.Window]int64
 	bests   [inverted.Window]int64 // of the lookup at hand, where own says
 	seen    set                    // which scores are set
-	only    set                    // the documents that can be wanted, when not all can
 	spare   inverted.Buffers       // postings of these
 	have    []set                  // by clause, the documents that have it
 	own     set                    // by the lookup or the clause at hand
-	needed  set                    // have all that is required
 	read    []uint32
 }
 
@@ -91,17 +93,24 @@ func (e *evaluator) run() error {
 	lists := 0
 	for c, looks := range e.part.lists {
 		for _, l := range looks {
-			ev := evaluated{clause: c, factor: l.factor}
+			ev := evaluated{clause: c, group: len(e.clauses), factor: l.factor}
 			for _, list := range l.lists {
-				ev.lists = append(ev.lists, evaluatedList{List: list.List, exact: list.exact})
+				numbers, frequencies, _ := list.InMemory()
+				ev.lists = append(ev.lists, evaluatedList{List: list.List, exact: list.exact, numbers: numbers, frequencies: frequencies})
 				ev.count += int(list.Count)
 			}
 			lists += len(ev.lists)
 			e.lookups = append(e.lookups, ev)
 		}
+		if len(looks) > 0 {
+			e.clauses = append(e.clauses, c)
+		}
 	}
 	if lists == 0 {
 		return nil
+	}
+	if len(e.lookups) == 1 && !e.every {
+		return e.blocks(&e.lookups[0])
 	}
 	for i := range e.lookups {
 		for j := range e.lookups[i].lists {
@@ -117,9 +126,6 @@ func (e *evaluator) run() error {
 	if held(e.longest, fewPostings) {
 		return e.beside(nil)
 	}
-	if len(e.lookups) == 1 && !e.every {
-		return e.blocks(&e.lookups[0])
-	}
 	return e.windows()
 }
 
@@ -129,11 +135,7 @@ const heldBlocks = 16
 
 // hold reads a list that is short.
 func (e *evaluator) hold(l *evaluatedList) error {
-	if numbers, frequencies, ok := l.InMemory(); ok {
-		l.numbers, l.frequencies = numbers, frequencies
-		return nil
-	}
-	if len(l.Blocks) > heldBlocks {
+	if l.numbers != nil || len(l.Blocks) > heldBlocks {
 		return nil
 	}
 	n := int(l.Count)

@@ -11,6 +11,7 @@ import (
 // windows evaluates window by window.
 func (e *evaluator) windows() error {
 	first, last := e.part.from/inverted.Window, (e.part.to-1)/inverted.Window
+	e.have = make([]set, len(e.clauses))
 	if e.every {
 		for w := first; w <= last; w++ {
 			if err := e.evaluate(w); err != nil {
@@ -110,7 +111,9 @@ func (e *evaluator) listLimits(l *evaluatedList, factor float64, first, last uin
 	return nil
 }
 
-// evaluate offers the matches of a window.
+// evaluate offers the matches of a window. The longest lookups that together cannot
+// make a document wanted come last, and are asked for those alone that others leave
+// (MaxScore: Turtle and Flood, Query evaluation: strategies and optimizations, 1995).
 func (e *evaluator) evaluate(w uint32) error {
 	if err := e.sr.ctx.Err(); err != nil {
 		return err
@@ -119,91 +122,59 @@ func (e *evaluator) evaluate(w uint32) error {
 	if err != nil {
 		return err
 	}
-	some, err := e.narrow(w, norms)
-	if err != nil || some && e.only == (set{}) {
-		return err
-	}
 	e.seen = set{}
-	all := true
-	e.have = e.have[:0]
-	for i := 0; i < len(e.lookups); {
-		c := e.lookups[i].clause
-		required := e.sr.clauses[c].required
-		have := set{}
-		for ; i < len(e.lookups) && e.lookups[i].clause == c; i++ {
-			if err := e.lookup(&e.lookups[i], w, norms, some); err != nil {
-				return err
-			}
-			for j, word := range e.own {
-				have[j] |= word
-			}
-		}
-		for j, word := range have {
-			e.seen[j] |= word
-		}
-		e.have = append(e.have, have)
-		if required {
-			if all {
-				e.needed = have
-			} else {
-				for j, word := range have {
-					e.needed[j] &= word
-				}
-			}
-			all = false
-		}
-	}
-	return e.offer(w, all)
-}
-
-// narrowed is to what part of the postings looking has to come down for it to be
-// worth the trouble.
-const narrowed = 2
-
-// narrow finds which documents of a window can have a score that is wanted, and
-// tells whether that is not all. The longest lookups that together cannot make one
-// wanted are left out; a document that is in no other is not looked at (MaxScore:
-// Turtle and Flood, Query evaluation: strategies and optimizations, 1995).
-func (e *evaluator) narrow(w uint32, norms *inverted.Norms) (some bool, err error) {
-	if e.every {
-		return false, nil
-	}
-	rest, looked, all := int64(0), 0, 0
-	var essential []*evaluated
+	clear(e.have)
+	e.late = e.late[:0]
+	rest := int64(0)
 	for _, look := range e.longest {
-		most := look.most[w-e.first]
-		all += look.count
-		switch {
-		case most == 0:
-		case rest+most < e.top.least:
-			rest += most
-		default:
-			looked += look.count
-			essential = append(essential, look)
+		if !e.every {
+			most := look.most[w-e.first]
+			if most == 0 {
+				continue
+			}
+			if rest+most < e.top.least {
+				rest += most
+				e.late = append(e.late, look)
+				continue
+			}
 		}
-	}
-	if rest == 0 || looked > all/narrowed {
-		return false, nil
-	}
-	e.only = set{}
-	for _, look := range essential {
 		if err := e.lookup(look, w, norms, false); err != nil {
-			return false, err
+			return err
 		}
 		for i, word := range e.own {
-			e.only[i] |= word
+			e.have[look.group][i] |= word
+			e.seen[i] |= word
 		}
 	}
-	for i, word := range e.only {
+	for _, look := range slices.Backward(e.late) {
+		if !e.leave(rest) {
+			return nil
+		}
+		rest -= look.most[w-e.first]
+		if err := e.lookup(look, w, norms, true); err != nil {
+			return err
+		}
+		for i, word := range e.own {
+			e.have[look.group][i] |= word
+		}
+	}
+	return e.offer(w)
+}
+
+// leave leaves of what was seen the documents that can be wanted when they get rest
+// more, and tells whether there are any.
+func (e *evaluator) leave(rest int64) (some bool) {
+	for i, word := range e.seen {
 		for ; word != 0; word &= word - 1 {
-			at := uint32(i*64 + bits.TrailingZeros64(word))
-			if e.scores[at]+rest < e.top.least {
-				e.only[i] &^= 1 << (at % 64)
+			bit := bits.TrailingZeros64(word)
+			if at := i*64 + bit; e.scores[at]+rest < e.top.least {
+				e.seen[i] &^= 1 << bit
+				e.scores[at] = 0
 			}
-			e.scores[at] = 0
 		}
+		some = some || e.seen[i] != 0
 	}
-	return true, nil
+	return some
 }
 
 // lookup adds what a lookup counts to the scores of a window, and sets own.
@@ -252,7 +223,7 @@ func (e *evaluator) add(look *evaluated, l *evaluatedList, norms *inverted.Norms
 }
 
 // postings calls fn with the postings that a list has in a window: with some of those
-// in only alone.
+// of documents seen alone.
 func (e *evaluator) postings(l *evaluatedList, w uint32, some bool, fn func(numbers, frequencies []uint32)) error {
 	from := w * inverted.Window
 	if l.numbers != nil {
@@ -271,7 +242,7 @@ func (e *evaluator) postings(l *evaluatedList, w uint32, some bool, fn func(numb
 	i, _ := slices.BinarySearchFunc(l.Blocks, from, func(b inverted.Block, from uint32) int { return cmp.Compare(b.Last, from) })
 	for ; i < len(l.Blocks) && l.Blocks[i].First < from+inverted.Window; i++ {
 		b := &l.Blocks[i]
-		if some && !e.only.any(max(b.First, from)-from, min(b.Last, from+inverted.Window-1)-from) {
+		if some && !e.seen.any(max(b.First, from)-from, min(b.Last, from+inverted.Window-1)-from) {
 			continue
 		}
 		numbers, frequencies, err := l.Read(e.sr.ctx, i, &e.buffers)
@@ -290,12 +261,12 @@ func (e *evaluator) postings(l *evaluatedList, w uint32, some bool, fn func(numb
 	return nil
 }
 
-// passOn calls fn with those of a block of postings that are in only.
+// passOn calls fn with those of a block of postings whose documents are seen.
 func (e *evaluator) passOn(numbers, frequencies []uint32, fn func(numbers, frequencies []uint32)) {
 	n, f := e.spare.All()
 	count := 0
 	for i, number := range numbers {
-		if at := number % inverted.Window; e.only[at/64]&(1<<(at%64)) != 0 {
+		if at := number % inverted.Window; e.seen[at/64]&(1<<(at%64)) != 0 {
 			n[count], f[count] = number, frequencies[i]
 			count++
 		}
@@ -336,7 +307,7 @@ func within(numbers, frequencies []uint32, from uint32) (n, f []uint32) {
 }
 
 // offer offers what was seen of a window, and forgets the scores.
-func (e *evaluator) offer(w uint32, all bool) error {
+func (e *evaluator) offer(w uint32) error {
 	gone, err := e.part.source.Gone(e.sr.ctx, w)
 	if err != nil {
 		return err
@@ -346,27 +317,29 @@ func (e *evaluator) offer(w uint32, all bool) error {
 			at := uint32(i*64 + bits.TrailingZeros64(word))
 			score := e.scores[at]
 			e.scores[at] = 0
-			if !e.every && score < e.top.least || !all && e.needed[i]&(1<<(at%64)) == 0 {
+			if !e.every && score < e.top.least {
 				continue
 			}
-			e.offerOne(w*inverted.Window+at, score, e.words(at), gone)
+			if words, ok := e.words(at); ok {
+				e.offerOne(w*inverted.Window+at, score, words, gone)
+			}
 		}
 	}
 	return nil
 }
 
-// words tells which words of the query a document of the window at hand has.
-func (e *evaluator) words(at uint32) (words uint64) {
-	for i, c := 0, 0; i < len(e.lookups); c++ {
-		clause := e.lookups[i].clause
-		if e.have[c][at/64]&(1<<(at%64)) != 0 {
+// words tells which words of the query a document of the window at hand has, and
+// whether it has all that are required.
+func (e *evaluator) words(at uint32) (words uint64, ok bool) {
+	for i, clause := range e.clauses {
+		switch {
+		case e.have[i][at/64]&(1<<(at%64)) != 0:
 			words |= wordBit(clause)
-		}
-		for i < len(e.lookups) && e.lookups[i].clause == clause {
-			i++
+		case e.sr.clauses[clause].required:
+			return 0, false
 		}
 	}
-	return words
+	return words, true
 }
 
 // wordBit is the bit of a clause in match.words; beyond the first ones there is none.
