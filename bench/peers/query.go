@@ -84,12 +84,20 @@ func newVocabulary(messages []string) *vocabulary {
 		countOnce(v.parts, partsOf(m))
 	}
 	for w, n := range v.counts {
-		stem := snowballOf(w)
-		v.porter[porterstemmer.StemString(w)]++
-		v.snowball[stem]++
-		v.families[stem] += n
+		v.families[snowballOf(w)] += n
+		v.addStems(w)
+	}
+	for w := range v.parts {
+		if v.counts[w] == 0 { // it is in identifiers alone, in which some engines look
+			v.addStems(w)
+		}
 	}
 	return v
+}
+
+func (v *vocabulary) addStems(word string) {
+	v.porter[porterstemmer.StemString(word)]++
+	v.snowball[snowballOf(word)]++
 }
 
 func snowballOf(word string) string {
