@@ -82,7 +82,7 @@ func commitHere(ctx context.Context) string {
 
 // version returns what an engine's figures are of.
 func (m machine) version(e engine) string {
-	if e.name == crabdbEngine.name {
+	if e.ours || e.name == crabdbEngine.name {
 		return m.commit
 	}
 	return m.versions[e.module]
