@@ -67,7 +67,6 @@ type scratch struct {
 	bests   [inverted.Window]int64 // of the lookup at hand, where own says
 	seen    set                    // which scores are set
 	spare   inverted.Buffers       // postings of these
-	have    []set                  // by clause, the documents that have it
 	own     set                    // by the lookup or the clause at hand
 	read    []uint32
 }
