@@ -86,9 +86,22 @@ func newEvaluator(sr *searcher, p *part, index int, t *top) *evaluator {
 	return e
 }
 
-func (e *evaluator) release() { scratches.Put(e.scratch) }
+// release gives the scratch to others, unless a search that failed left scores in it.
+func (e *evaluator) release() {
+	if e.scratch != nil {
+		scratches.Put(e.scratch)
+	}
+}
 
 func (e *evaluator) run() error {
+	err := e.find()
+	if err != nil {
+		e.scratch = nil
+	}
+	return err
+}
+
+func (e *evaluator) find() error {
 	lists := 0
 	for c, looks := range e.part.lists {
 		for _, l := range looks {

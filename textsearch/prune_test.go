@@ -1,6 +1,8 @@
 package textsearch_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -120,4 +122,47 @@ func comparePages(t *testing.T, s kv.KVStorage, q textsearch.Query, rng *rand.Ra
 
 func sameHit(a, b textsearch.Hit) bool {
 	return a.Key == b.Key && a.Score == b.Score && a.Rank == b.Rank && slices.Equal(a.Words, b.Words)
+}
+
+// ending is a context that ends when it was asked for its error so often.
+type ending struct {
+	context.Context
+	left int
+}
+
+func (e *ending) Err() error {
+	if e.left--; e.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A search that is cancelled, wherever it is, leaves nothing to the next one.
+func TestCancelledSearches(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	s := memkv.New()
+	fillSkewed(t, s, rng, 25_000)
+	if err := textsearch.Optimize(ctx, s, ix); err != nil { // so that lists have several values
+		t.Fatal(err)
+	}
+	q := textsearch.Query{Text: "deploy crash jump fixed limp", Limit: 20}
+	want := search(t, s, q)
+	cancelled := 0
+	for n := 0; ; n++ {
+		// What is in no cache is read, and that can be cancelled in the middle of a window.
+		_, err := textsearch.Search(&ending{ctx, n}, copyOf(t, s), ix, q)
+		if got := search(t, s, q); !slices.EqualFunc(got.Hits, want.Hits, sameHit) {
+			t.Fatalf("after a search cancelled at call %d: %v, want %v", n, got.Hits, want.Hits)
+		}
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("cancelled at call %d: %v", n, err)
+		}
+		cancelled++
+	}
+	if cancelled < 10 {
+		t.Errorf("cancelled in %d places only", cancelled)
+	}
 }
