@@ -19,10 +19,10 @@ type evaluator struct {
 	done  []bool // windows that are evaluated, from first on
 
 	lookups []evaluated
-	clauses []int // that lookups are of
-	have    []set // by these, the documents of a window that have one
-	late    []*evaluated
 	longest []*evaluated      // the same, the longest first
+	late    []*evaluated      // of a window: those that come last
+	clauses []int             // that lookups are of
+	have    []set             // by these, the documents of a window that have one
 	first   uint32            // window that the first of evaluated.most is of
 	norms   []*inverted.Norms // by window; nil until asked for
 	*scratch
@@ -66,8 +66,8 @@ type scratch struct {
 	scores  [inverted.Window]int64
 	bests   [inverted.Window]int64 // of the lookup at hand, where own says
 	seen    set                    // which scores are set
-	spare   inverted.Buffers       // postings of these
-	own     set                    // by the lookup or the clause at hand
+	own     set                    // which the lookup at hand has set
+	spare   inverted.Buffers       // postings of documents seen
 	read    []uint32
 }
 
@@ -101,6 +101,7 @@ func (e *evaluator) run() error {
 	return err
 }
 
+// find offers what matches, in the way that is best for the lists that there are.
 func (e *evaluator) find() error {
 	lists := 0
 	for c, looks := range e.part.lists {
