@@ -13,8 +13,8 @@ import (
 )
 
 // fuzzRead reads whatever it is given as a source of one format: no panic, no endless loop, only
-// valid strings, offsets within the file, the errors that are named, and the same at a second
-// reading.
+// valid strings, offsets within the file, the errors that are named, and, of what is not
+// damaged, the same at a second reading.
 func fuzzRead(f *testing.F, format Format, layout Layout) {
 	for name := range goldenSources {
 		if b, err := os.ReadFile(filepath.Join("testdata", name)); err == nil {
@@ -42,7 +42,10 @@ func fuzzRead(f *testing.F, format Format, layout Layout) {
 			}
 		}
 		again := newLibrary()
-		if err := again.read(t, src, Options{MaxLine: 1 << 16, MaxImage: 16}); err == nil && l.records > 0 {
+		err = again.read(t, src, Options{MaxLine: 1 << 16, MaxImage: 16})
+		// Where damage stands between the parts of one message, which of them are taken for
+		// it hangs on where batches end; so only what is whole has to be read alike.
+		if err == nil && l.records > 0 && len(l.skips) == 0 {
 			compare(t, again.String(), l.String())
 		}
 	})

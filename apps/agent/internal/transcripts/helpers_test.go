@@ -38,11 +38,12 @@ func (l *library) apply(b Batch) {
 		l.sessions[s.ID] = s
 	}
 	for _, m := range b.Messages {
-		_, stored := l.messages[m.ID]
+		known, stored := l.messages[m.ID]
 		if !stored {
 			l.order = append(l.order, m.ID)
 		}
-		if !stored || m.Amends {
+		// A copy in a fork amends nothing, as the importer has it.
+		if !stored || m.Amends && known.SessionID == m.SessionID {
 			m.Amends = false
 			l.messages[m.ID] = m
 		}
