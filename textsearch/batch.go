@@ -55,10 +55,6 @@ func NewBatch(ctx context.Context, tx kv.KVStorage, ix string) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newBatch(ctx, tx, ix, set)
-}
-
-func newBatch(ctx context.Context, tx kv.KVStorage, ix string, set Settings) (*Batch, error) {
 	return batchOf(at(tx, ix).NewWriters(ctx, tx, set.Language))
 }
 

@@ -102,7 +102,7 @@ func (e *evaluator) document(n uint32) error {
 	score := int64(0)
 	for i := range e.lookups {
 		if look := &e.lookups[i]; look.asked {
-			score += look.mostIn(w - e.first)
+			score += look.most[w-e.first]
 		} else {
 			look.points = e.next(look, n, weight, length)
 			score += look.points
@@ -119,7 +119,7 @@ func (e *evaluator) document(n uint32) error {
 		if look.points, err = e.ask(look, n, weight, length); err != nil {
 			return err
 		}
-		if score += look.points - look.mostIn(w-e.first); score < e.top.least {
+		if score += look.points - look.most[w-e.first]; score < e.top.least {
 			return nil
 		}
 	}

@@ -1,7 +1,6 @@
 package textsearch
 
 import (
-	"math"
 	"slices"
 	"sync"
 
@@ -44,14 +43,6 @@ type evaluated struct {
 	points int64
 }
 
-// mostIn returns what a lookup counts at most in a window.
-func (l *evaluated) mostIn(window uint32) int64 {
-	if l.most == nil {
-		return math.MaxInt64 / 1024
-	}
-	return l.most[window]
-}
-
 type evaluatedList struct {
 	*inverted.List
 	exact                bool
@@ -78,7 +69,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 func newEvaluator(sr *searcher, p *part, index int, t *top) *evaluator {
 	e := &evaluator{
-		sr: sr, part: p, index: uint32(index), top: t, every: t.counts() || t.behind != nil,
+		sr: sr, part: p, index: uint32(index), top: t, every: t.counted,
 		norms: make([]*inverted.Norms, (p.source.Size()+inverted.Window-1)/inverted.Window),
 	}
 	e.scratch = scratches.Get().(*scratch)

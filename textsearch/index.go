@@ -43,16 +43,7 @@ func update(ctx context.Context, s kv.KVStorage, ix string, fn func(*Batch) erro
 	if err != nil {
 		return err
 	}
-	return kv.Update(ctx, s, func(tx kv.KVStorage) error {
-		b, err := newBatch(ctx, tx, ix, set)
-		if err != nil {
-			return err
-		}
-		if err := fn(b); err != nil {
-			return err
-		}
-		return b.Flush(ctx)
-	})
+	return at(s, ix).Update(ctx, s, set.Language, func(w inverted.Writers) error { return fn(&Batch{w}) })
 }
 
 // Optimize makes an index as small and as fast as it can be: one segment, without

@@ -257,7 +257,7 @@ func (sr *searcher) evaluatePart(i int, t *top) error {
 // result returns matches in order as hits.
 func (sr *searcher) result(t *top, list []found) (Result, error) {
 	r := Result{Total: -1, Partial: sr.partial, Relaxed: sr.relaxed}
-	if t.counts() {
+	if t.counted {
 		r.Total = t.total
 	}
 	for i, m := range list {

@@ -57,8 +57,7 @@ func newTop(limit int, counted bool) *top {
 	return &top{limit: limit, counted: counted || limit < 0}
 }
 
-func (t *top) counts() bool { return t.counted }
-func (t *top) any() bool    { return t.total > 0 }
+func (t *top) any() bool { return t.total > 0 }
 
 // enter begins with the matches of another source.
 func (t *top) enter(ctx context.Context, s inverted.Source) (err error) {

@@ -29,11 +29,7 @@ const textsFile = "texts.crmem"
 type crabliteral struct{ store, texts *crabkv.Store }
 
 func openCrabliteral(dir string, synced bool) (index, error) {
-	var opts crabdb.Options
-	if synced {
-		opts.Sync = crabdb.SyncWrite
-	}
-	store, err := crabkv.Open(filepath.Join(dir, "store.crmem"), opts)
+	store, err := openIndexStore(dir, synced)
 	if err != nil {
 		return nil, err
 	}

@@ -28,15 +28,20 @@ type crabtext struct{ store *crabkv.Store }
 const messagesIndex = "messages"
 
 func openCrabtext(dir string, synced bool) (index, error) {
-	var opts crabdb.Options
-	if synced {
-		opts.Sync = crabdb.SyncWrite
-	}
-	store, err := crabkv.Open(filepath.Join(dir, "store.crmem"), opts)
+	store, err := openIndexStore(dir, synced)
 	if err != nil {
 		return nil, err
 	}
 	return crabtext{store}, nil
+}
+
+// openIndexStore opens the store that an index of ours lies in.
+func openIndexStore(dir string, synced bool) (*crabkv.Store, error) {
+	var opts crabdb.Options
+	if synced {
+		opts.Sync = crabdb.SyncWrite
+	}
+	return crabkv.Open(filepath.Join(dir, "store.crmem"), opts)
 }
 
 func (x crabtext) add(docs []document) error {

@@ -36,16 +36,7 @@ func DropPrefix(ctx context.Context, s kv.KVStorage, ix, keyPrefix string) (n in
 
 // withBatch runs fn with a batch in one transaction.
 func withBatch(ctx context.Context, s kv.KVStorage, ix string, fn func(*Batch) error) error {
-	return kv.Update(ctx, s, func(tx kv.KVStorage) error {
-		b, err := NewBatch(ctx, tx, ix)
-		if err != nil {
-			return err
-		}
-		if err := fn(b); err != nil {
-			return err
-		}
-		return b.Flush(ctx)
-	})
+	return at(s, ix).Update(ctx, s, "", func(w inverted.Writers) error { return fn(&Batch{w}) })
 }
 
 // Optimize makes an index as small and as fast as it can be: one segment, without

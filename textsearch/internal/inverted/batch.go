@@ -33,6 +33,21 @@ func (x *Index) NewWriters(ctx context.Context, tx kv.KVStorage, config string) 
 	return Writers{serving, building}, nil
 }
 
+// Update runs fn with the writers of the index in one transaction, and writes what
+// they then hold back.
+func (x *Index) Update(ctx context.Context, s kv.KVStorage, config string, fn func(Writers) error) error {
+	return kv.Update(ctx, s, func(tx kv.KVStorage) error {
+		all, err := x.NewWriters(ctx, tx, config)
+		if err != nil {
+			return err
+		}
+		if err := fn(all); err != nil {
+			return err
+		}
+		return all.Flush(ctx)
+	})
+}
+
 // CheckKey returns ErrKey unless a document can be called key.
 func (x *Index) CheckKey(key string) error {
 	if key == "" {
@@ -83,80 +98,4 @@ func (all Writers) Flush(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// Rebuild is the making anew of an index beside the one that serves.
-type Rebuild struct {
-	ix         *Index
-	generation uint64
-}
-
-// BeginRebuild begins a generation, as Begin does, in a transaction of its own.
-func (x *Index) BeginRebuild(ctx context.Context, s kv.KVStorage, config string) (*Rebuild, error) {
-	r := &Rebuild{ix: x}
-	err := kv.Update(ctx, s, func(tx kv.KVStorage) error {
-		if err := x.Begin(ctx, tx, config); err != nil {
-			return err
-		}
-		st, _, err := x.load(ctx, tx, "building")
-		r.generation = st.Generation
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-// Writers returns the writer of what is being built alone.
-func (r *Rebuild) Writers(ctx context.Context, tx kv.KVStorage) (Writers, error) {
-	w, err := r.ix.Builder(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
-	if w == nil || w.stats.Generation != r.generation {
-		return nil, r.ended()
-	}
-	return Writers{w}, nil
-}
-
-func (r *Rebuild) ended() error {
-	return fmt.Errorf("%w: another rebuild of %q has ended this one", kv.ErrConflict, r.ix.root)
-}
-
-// Finish puts what was built in place of what served, and deletes that.
-func (r *Rebuild) Finish(ctx context.Context, s kv.KVStorage) error {
-	err := kv.Update(ctx, s, func(tx kv.KVStorage) error {
-		if _, err := r.Writers(ctx, tx); err != nil {
-			return err
-		}
-		return r.ix.Finish(ctx, tx)
-	})
-	if err != nil {
-		return err
-	}
-	return r.ix.SweepAll(ctx, s)
-}
-
-// cleared is how many keys are deleted in one transaction.
-const cleared = 10_000
-
-// ClearAll deletes all that the index has, in steps.
-func (x *Index) ClearAll(ctx context.Context, s kv.KVStorage) error { return inSteps(ctx, s, x.Clear) }
-
-// SweepAll deletes the values that nothing leads to, in steps.
-func (x *Index) SweepAll(ctx context.Context, s kv.KVStorage) error { return inSteps(ctx, s, x.Sweep) }
-
-// inSteps runs step in transactions of their own until it did less than it may.
-func inSteps(ctx context.Context, s kv.KVStorage, step func(ctx context.Context, tx kv.KVStorage, limit int) (int, error)) error {
-	for {
-		n := 0
-		err := kv.Update(ctx, s, func(tx kv.KVStorage) (err error) {
-			n, err = step(ctx, tx, cleared)
-			return err
-		})
-		if err != nil || n < cleared {
-			return err
-		}
-	}
 }

@@ -72,10 +72,7 @@ func (w *Writer) dropAll(ctx context.Context) error {
 	if err := w.wantList(ctx); err != nil {
 		return err
 	}
-	for _, m := range w.list.Merges {
-		w.list.Trash = append(w.list.Trash, m.Output.ID)
-	}
-	w.list.Merges = nil
+	w.giveUpMerges()
 	for len(w.list.Segments) > 0 {
 		w.drop(w.list.Segments[0].ID)
 	}

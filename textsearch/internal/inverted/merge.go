@@ -115,6 +115,15 @@ func (w *Writer) beginMerge(inputs []uint64) {
 	w.changed = true
 }
 
+// giveUpMerges ends the merges under way and throws away what they have written.
+func (w *Writer) giveUpMerges() {
+	for _, m := range w.list.Merges {
+		w.list.Trash = append(w.list.Trash, m.Output.ID)
+		w.changed = true
+	}
+	w.list.Merges = nil
+}
+
 // drop takes a segment out of the list.
 func (w *Writer) drop(id uint64) {
 	w.list.Segments = slices.DeleteFunc(w.list.Segments, func(s Segment) bool { return s.ID == id })

@@ -1,26 +1,11 @@
 package inverted
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"slices"
-	"strings"
+	"fmt"
 
 	"github.com/crabstore/crabstore/kv"
 )
-
-// An index is built anew beside the one that serves, as the next generation of it:
-// Begin, then writers made by Builder, and at last Finish. Meanwhile whatever
-// changes the index has to change both: Builder tells whether there is another.
-
-// Begin begins a generation, and gives up one that was begun before. It does not
-// look at the index that serves, which may be damaged or of another version.
-func (x *Index) Begin(ctx context.Context, tx kv.KVStorage, config string) error {
-	// No generation before had that number, whatever is left of it.
-	st := Stats{Version: Version, Generation: newID(), Config: config}
-	return kv.Store(ctx, tx, x.col, x.key("building"), &st)
-}
 
 // Builder returns a writer of the generation that is being built, nil when none is.
 func (x *Index) Builder(ctx context.Context, tx kv.KVStorage) (*Writer, error) {
@@ -31,213 +16,67 @@ func (x *Index) Builder(ctx context.Context, tx kv.KVStorage) (*Writer, error) {
 	return x.writer(tx, "building", st)
 }
 
-// Finish puts the generation that was built in place of the one that serves. What
-// that leaves behind Sweep deletes.
-func (x *Index) Finish(ctx context.Context, tx kv.KVStorage) error {
-	st, ok, err := x.load(ctx, tx, "building")
+// Rebuild is the making anew of an index beside the one that serves, as its next
+// generation. Meanwhile whatever changes the index has to change both, as Writers do.
+type Rebuild struct {
+	ix         *Index
+	generation uint64
+}
+
+// BeginRebuild begins a generation, in a transaction of its own, and gives up one that
+// was begun before. It does not look at the index that serves, which may be damaged or
+// of another version.
+func (x *Index) BeginRebuild(ctx context.Context, s kv.KVStorage, config string) (*Rebuild, error) {
+	// No generation before had that number, whatever is left of it.
+	st := Stats{Version: Version, Generation: newID(), Config: config}
+	err := kv.Update(ctx, s, func(tx kv.KVStorage) error { return kv.Store(ctx, tx, x.col, x.key("building"), &st) })
+	if err != nil {
+		return nil, err
+	}
+	return &Rebuild{x, st.Generation}, nil
+}
+
+// Writers returns the writer of what is being built alone.
+func (r *Rebuild) Writers(ctx context.Context, tx kv.KVStorage) (Writers, error) {
+	w, err := r.ix.Builder(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	if w == nil || w.stats.Generation != r.generation {
+		return nil, r.ended()
+	}
+	return Writers{w}, nil
+}
+
+func (r *Rebuild) ended() error {
+	return fmt.Errorf("%w: another rebuild of %q has ended this one", kv.ErrConflict, r.ix.root)
+}
+
+// Finish puts what was built in place of what served, and deletes that.
+func (r *Rebuild) Finish(ctx context.Context, s kv.KVStorage) error {
+	err := kv.Update(ctx, s, func(tx kv.KVStorage) error {
+		all, err := r.Writers(ctx, tx)
+		if err != nil {
+			return err
+		}
+		return r.ix.serve(ctx, tx, &all[0].stats)
+	})
 	if err != nil {
 		return err
 	}
-	if !ok {
-		return kv.ErrConflict // another has finished it, or given it up
-	}
-	if st.Documents > 0 {
-		err = kv.Store(ctx, tx, x.col, x.key("stats"), &st)
+	return r.ix.SweepAll(ctx, s)
+}
+
+// serve puts the generation that was built in place of the one that serves. What that
+// leaves behind Sweep deletes.
+func (x *Index) serve(ctx context.Context, tx kv.KVStorage, built *Stats) (err error) {
+	if built.Documents > 0 {
+		err = kv.Store(ctx, tx, x.col, x.key("stats"), built)
 	} else {
 		_, err = tx.Delete(ctx, x.col, x.key("stats"))
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = tx.Delete(ctx, x.col, x.key("building"))
 	}
-	_, err = tx.Delete(ctx, x.col, x.key("building"))
 	return err
-}
-
-// Sweep deletes at most limit of the values that nothing leads to and returns how
-// many: generations that neither serve nor are being built, segments that no list
-// has, and operations that are in segments.
-func (x *Index) Sweep(ctx context.Context, tx kv.KVStorage, limit int) (n int, err error) {
-	var live []liveGeneration
-	for _, name := range []string{"stats", "building"} {
-		st, ok, err := x.load(ctx, tx, name)
-		if err != nil {
-			return 0, err
-		}
-		if !ok {
-			continue
-		}
-		g, err := x.generation(ctx, tx, &st)
-		if err != nil {
-			return 0, err
-		}
-		live = append(live, g)
-	}
-	for key, err := range tx.ScanKeys(ctx, x.col, x.root) {
-		if err != nil || n == limit {
-			return n, err
-		}
-		if x.leads(live, key) {
-			continue
-		}
-		if _, err := tx.Delete(ctx, x.col, key); err != nil {
-			return n, err
-		}
-		n++
-	}
-	return n, nil
-}
-
-// Clear deletes at most limit of all that the index has and returns how many.
-func (x *Index) Clear(ctx context.Context, tx kv.KVStorage, limit int) (int, error) {
-	return (&shelf{tx: tx, col: x.col}).deleteUnder(ctx, x.root, limit)
-}
-
-type liveGeneration struct {
-	shelf    *shelf
-	segments map[string]bool
-	logFrom  string
-	logTo    string
-}
-
-func (x *Index) generation(ctx context.Context, tx kv.KVStorage, st *Stats) (liveGeneration, error) {
-	s := newShelf(tx, x, st.Generation)
-	l, err := s.list(ctx, st)
-	if err != nil {
-		return liveGeneration{}, err
-	}
-	g := liveGeneration{shelf: s, segments: map[string]bool{}}
-	g.logFrom = string(s.logKey(st.First))
-	g.logTo = string(s.logKey(st.Next))
-	for _, seg := range l.Segments {
-		g.segments[string(s.segmentKey(seg.ID))] = true
-	}
-	for _, m := range l.Merges {
-		g.segments[string(s.segmentKey(m.Output.ID))] = true
-	}
-	for _, id := range l.Trash { // their turn comes
-		g.segments[string(s.segmentKey(id))] = true
-	}
-	return g, nil
-}
-
-// leads tells whether something leads to a key of the index.
-func (x *Index) leads(live []liveGeneration, key []byte) bool {
-	if rest := string(key[len(x.root):]); rest == "stats" || rest == "building" {
-		return true
-	}
-	for _, g := range live {
-		rest, ok := bytes.CutPrefix(key, g.shelf.root)
-		if !ok {
-			continue
-		}
-		part, _, _ := strings.Cut(string(rest), "/")
-		switch part {
-		case "seg":
-			prefix := len(g.shelf.root) + len("seg/") + 17
-			return len(key) > prefix && g.segments[string(key[:prefix])]
-		case "new":
-			return string(key) >= g.logFrom && string(key) < g.logTo
-		default:
-			return part == "list" || part == "key"
-		}
-	}
-	return false
-}
-
-// Optimize makes one segment of all, with nothing in it that is gone, in as many
-// transactions as that takes.
-func (x *Index) Optimize(ctx context.Context, s kv.KVStorage) error {
-	for {
-		done := false
-		err := kv.Update(ctx, s, func(tx kv.KVStorage) (err error) {
-			done, err = x.optimizeSome(ctx, tx)
-			return err
-		})
-		if done || err != nil {
-			return err
-		}
-	}
-}
-
-// optimizeWork is how much is done in one transaction.
-const optimizeWork = 1 << 20
-
-func (x *Index) optimizeSome(ctx context.Context, tx kv.KVStorage) (done bool, err error) {
-	st, ok, err := x.Load(ctx, tx)
-	if !ok || err != nil {
-		return true, err
-	}
-	w, err := x.writer(tx, "stats", st)
-	if err != nil {
-		return false, err
-	}
-	if err := w.wantList(ctx); err != nil {
-		return false, err
-	}
-	if err := w.takeLog(ctx); err != nil {
-		return false, err
-	}
-	if w.beginOnly() {
-		return len(w.list.Trash) == 0, w.tidy(ctx)
-	}
-	if _, err := w.work(ctx, optimizeWork); err != nil {
-		return false, err
-	}
-	return false, w.tidy(ctx)
-}
-
-// tidy writes the statistics and deletes what is no longer needed.
-func (w *Writer) tidy(ctx context.Context) error {
-	if w.changed {
-		if err := w.writeStats(ctx); err != nil {
-			return err
-		}
-	}
-	for range 16 {
-		if err := w.clean(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// beginOnly makes the merge of all segments the only one, and tells when there is
-// nothing to merge.
-func (w *Writer) beginOnly() (none bool) {
-	var all []uint64
-	dead := uint32(0)
-	for _, s := range w.list.Segments {
-		all = append(all, s.ID)
-		dead += s.Dead
-	}
-	if len(w.list.Merges) == 1 && len(w.list.Merges[0].Inputs) == len(all) {
-		return false
-	}
-	for _, m := range w.list.Merges {
-		w.list.Trash = append(w.list.Trash, m.Output.ID)
-		w.changed = true
-	}
-	w.list.Merges = nil
-	if len(all) == 0 || len(all) == 1 && dead == 0 {
-		return true
-	}
-	w.beginMerge(all)
-	return false
-}
-
-// Segments returns how many documents each segment of the index has, largest first.
-func (x *Index) Segments(ctx context.Context, tx kv.KVStorage) (docs []uint32, err error) {
-	st, ok, err := x.Load(ctx, tx)
-	if !ok || err != nil {
-		return nil, err
-	}
-	l, err := newShelf(tx, x, st.Generation).list(ctx, &st)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range l.Segments {
-		docs = append(docs, s.live())
-	}
-	slices.SortFunc(docs, func(a, b uint32) int { return cmp.Compare(b, a) })
-	return docs, nil
 }

@@ -49,18 +49,14 @@ type goneAt struct {
 // NewWriter returns a writer of the index. tx is the transaction of a kv.Update.
 // config is the client's, of an index that has none yet.
 func (x *Index) NewWriter(ctx context.Context, tx kv.KVStorage, config string) (*Writer, error) {
-	return x.newWriter(ctx, tx, "stats", config)
-}
-
-func (x *Index) newWriter(ctx context.Context, tx kv.KVStorage, name, config string) (*Writer, error) {
-	st, ok, err := x.load(ctx, tx, name)
+	st, ok, err := x.Load(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
 		st = Stats{Version: Version, Generation: 1, Config: config}
 	}
-	return x.writer(tx, name, st)
+	return x.writer(tx, "stats", st)
 }
 
 func (x *Index) writer(tx kv.KVStorage, name string, st Stats) (*Writer, error) {
