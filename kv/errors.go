@@ -35,6 +35,11 @@ var (
 	// than the adapter waits. Nothing was written; trying again may succeed.
 	ErrBusy = errors.New("kv: store is busy")
 
+	// ErrOutcomeUnknown is returned when the connection to a store was lost while a
+	// write was on its way to be committed: it is there whole, or not at all. Read
+	// before you write it again.
+	ErrOutcomeUnknown = errors.New("kv: connection lost while committing: the outcome is unknown")
+
 	// ErrConflict is returned by a writer that stated the revision it had read
 	// when another was faster. Read again and decide anew.
 	ErrConflict = errors.New("kv: conflict")
