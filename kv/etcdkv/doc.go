@@ -1,0 +1,2 @@
+// Package etcdkv makes an etcd cluster a kv.KVStorage.
+package etcdkv
