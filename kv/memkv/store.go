@@ -21,6 +21,7 @@ import (
 	"sync/atomic"
 
 	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/kv/internal/frozen"
 )
 
 // Options say how a store is opened. The zero value is right for most.
@@ -32,10 +33,10 @@ type Options struct {
 // kv.Realmed, kv.Statser and io.Closer as well.
 type Store struct {
 	realm   string
-	turn    chan struct{}            // holds one token while a writer has its turn
-	closed  chan struct{}            // closed by Close
-	once    sync.Once                // guards the closing of closed
-	current atomic.Pointer[snapshot] // replaced by the writer that has the turn
+	turn    chan struct{}                   // holds one token while a writer has its turn
+	closed  chan struct{}                   // closed by Close
+	once    sync.Once                       // guards the closing of closed
+	current atomic.Pointer[frozen.Snapshot] // replaced by the writer that has the turn
 	cache   kv.Cache
 }
 
@@ -48,7 +49,7 @@ func Open(o Options) *Store {
 		o.Realm = kv.DefaultRealm
 	}
 	s := &Store{realm: o.Realm, turn: make(chan struct{}, 1), closed: make(chan struct{})}
-	s.current.Store(&snapshot{store: s})
+	s.current.Store(&frozen.Snapshot{Ready: s.ready})
 	return s
 }
 
@@ -70,7 +71,7 @@ func (s *Store) Stats(ctx context.Context) (kv.Stats, error) {
 	if err := s.ready(ctx); err != nil {
 		return kv.Stats{}, err
 	}
-	return kv.Stats{Engine: "memkv", Location: "memory", Keys: int64(s.current.Load().entries.size)}, nil
+	return kv.Stats{Engine: "memkv", Location: "memory", Keys: int64(s.current.Load().Entries.Len())}, nil
 }
 
 // ready returns the error of a call that begins, or goes on, now.
@@ -113,7 +114,7 @@ func (s *Store) Delete(ctx context.Context, col kv.Column, key []byte) (existed 
 		return false, err
 	}
 	defer s.passTurn()
-	_, existed = s.current.Load().entries.get(place(col, key))
+	_, existed = s.current.Load().Entries.Get(frozen.Place(col, key))
 	if existed {
 		s.commit([]kv.Change{{Column: col, Key: key, Delete: true}})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/kv/internal/frozen"
 )
 
 // Update waits for the turn, runs fn over the current tree, and makes what it
@@ -13,15 +14,14 @@ func (s *Store) Update(ctx context.Context, fn func(tx kv.KVStorage) error) erro
 		return err
 	}
 	defer s.passTurn() // also when fn panics, and then nothing was written
-	tx := kv.NewOverlay(s.current.Load())
-	defer tx.Close()
-	if err := fn(tx); err != nil {
+	changes, err := kv.Collect(ctx, s, s.current.Load(), fn)
+	if err != nil {
 		return err
 	}
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
-	s.commit(tx.Changes())
+	s.commit(changes)
 	return nil
 }
 
@@ -30,9 +30,7 @@ func (s *Store) View(ctx context.Context, fn func(tx kv.KVStorage) error) error 
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
-	tx := kv.NewOverlay(s.current.Load())
-	defer tx.Close()
-	return fn(kv.ReadOnly(tx))
+	return kv.ViewAt(ctx, s, s.current.Load(), fn)
 }
 
 // takeTurn waits until no other writer has the turn, the context ends or the
@@ -56,13 +54,13 @@ func (s *Store) passTurn() { <-s.turn }
 // commit makes changes part of the current tree, all at once. The caller has the
 // turn, and gives the values away.
 func (s *Store) commit(changes []kv.Change) {
-	entries := s.current.Load().entries
+	entries := s.current.Load().Entries
 	for _, c := range changes {
-		if c.Delete {
-			entries = entries.delete(place(c.Column, c.Key))
+		if at := frozen.Place(c.Column, c.Key); c.Delete {
+			entries = entries.Delete(at)
 		} else {
-			entries = entries.put(place(c.Column, c.Key), c.Value)
+			entries = entries.Put(at, c.Value)
 		}
 	}
-	s.current.Store(&snapshot{s, entries})
+	s.current.Store(&frozen.Snapshot{Entries: entries, Ready: s.ready})
 }

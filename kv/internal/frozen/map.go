@@ -1,34 +1,39 @@
-package memkv
+// Package frozen holds what stores in memory have in common: an ordered map that
+// never changes, and the reading of one as a kv.Snapshot.
+package frozen
 
 import (
 	"iter"
 	"math/rand/v2"
 )
 
-// tree is a map from strings that keeps its keys in byte order and never changes:
-// put and delete return another tree, which shares with the old one all that did
-// not change. Whoever holds a tree therefore holds a frozen snapshot, for nothing
+// Map is a map from strings that keeps its keys in byte order and never changes:
+// Put and Delete return another map, which shares with the old one all that did
+// not change. Whoever holds a map therefore holds a frozen snapshot, for nothing
 // and without a lock. The zero value is an empty one.
 //
 // It is a treap: a binary tree ordered by key, and a heap by a priority that each
 // key draws at random, which keeps it some 1.4 log2(n) deep on average whatever
 // the order of the writes. A write copies the nodes on the way to its key.
-type tree struct {
-	root *node
+type Map[V any] struct {
+	root *node[V]
 	size int
 }
 
-// node is never changed once a tree that holds it was handed out.
-type node struct {
+// node is never changed once a map that holds it was handed out.
+type node[V any] struct {
 	key         string
-	value       []byte
+	value       V
 	priority    uint64 // no less than those of left and right
-	left, right *node
+	left, right *node[V]
 }
 
-// get returns the value of a key, and whether t holds it.
-func (t tree) get(key string) (value []byte, ok bool) {
-	for n := t.root; n != nil; {
+// Len returns the number of keys.
+func (m Map[V]) Len() int { return m.size }
+
+// Get returns the value of a key, and whether m holds it.
+func (m Map[V]) Get(key string) (value V, ok bool) {
+	for n := m.root; n != nil; {
 		switch {
 		case key < n.key:
 			n = n.left
@@ -38,22 +43,22 @@ func (t tree) get(key string) (value []byte, ok bool) {
 			return n.value, true
 		}
 	}
-	return nil, false
+	return value, false
 }
 
-// put returns t with a key set to value.
-func (t tree) put(key string, value []byte) tree {
-	if _, ok := t.get(key); !ok {
-		t.size++
+// Put returns m with a key set to value.
+func (m Map[V]) Put(key string, value V) Map[V] {
+	if _, ok := m.Get(key); !ok {
+		m.size++
 	}
-	t.root = t.root.put(key, value)
-	return t
+	m.root = m.root.put(key, value)
+	return m
 }
 
 // put returns a fresh root, so that the caller above may still turn it.
-func (n *node) put(key string, value []byte) *node {
+func (n *node[V]) put(key string, value V) *node[V] {
 	if n == nil {
-		return &node{key: key, value: value, priority: rand.Uint64()}
+		return &node[V]{key: key, value: value, priority: rand.Uint64()}
 	}
 	fresh := *n
 	switch {
@@ -77,16 +82,16 @@ func (n *node) put(key string, value []byte) *node {
 	return &fresh
 }
 
-// delete returns t without a key.
-func (t tree) delete(key string) tree {
-	if _, ok := t.get(key); !ok {
-		return t
+// Delete returns m without a key.
+func (m Map[V]) Delete(key string) Map[V] {
+	if _, ok := m.Get(key); !ok {
+		return m
 	}
-	return tree{t.root.without(key), t.size - 1}
+	return Map[V]{m.root.without(key), m.size - 1}
 }
 
 // without expects that n holds key.
-func (n *node) without(key string) *node {
+func (n *node[V]) without(key string) *node[V] {
 	if key == n.key {
 		return join(n.left, n.right)
 	}
@@ -100,7 +105,7 @@ func (n *node) without(key string) *node {
 }
 
 // join makes one tree of two, all keys of a being less than those of b.
-func join(a, b *node) *node {
+func join[V any](a, b *node[V]) *node[V] {
 	switch {
 	case a == nil:
 		return b
@@ -117,12 +122,12 @@ func join(a, b *node) *node {
 	}
 }
 
-// ascend yields the keys that are not less than from, ascending.
-func (t tree) ascend(from string) iter.Seq2[string, []byte] {
-	return func(yield func(string, []byte) bool) { t.root.ascend(from, yield) }
+// Ascend yields the keys that are not less than from, ascending.
+func (m Map[V]) Ascend(from string) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) { m.root.ascend(from, yield) }
 }
 
-func (n *node) ascend(from string, yield func(string, []byte) bool) bool {
+func (n *node[V]) ascend(from string, yield func(string, V) bool) bool {
 	if n == nil {
 		return true
 	}
@@ -132,13 +137,13 @@ func (n *node) ascend(from string, yield func(string, []byte) bool) bool {
 	return n.right.ascend(from, yield)
 }
 
-// descend yields the keys that are less than before, descending; all of them when
+// Descend yields the keys that are less than before, descending; all of them when
 // before is empty.
-func (t tree) descend(before string) iter.Seq2[string, []byte] {
-	return func(yield func(string, []byte) bool) { t.root.descend(before, yield) }
+func (m Map[V]) Descend(before string) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) { m.root.descend(before, yield) }
 }
 
-func (n *node) descend(before string, yield func(string, []byte) bool) bool {
+func (n *node[V]) descend(before string, yield func(string, V) bool) bool {
 	if n == nil {
 		return true
 	}
