@@ -53,7 +53,7 @@ func (s *Store) propose(ctx context.Context, p proposal) (outcome, error) {
 	case !lost(err):
 		return outcome{}, translate(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	ctx, cancel := context.WithTimeout(ctx, 3*s.timeout) // each of its requests has that once
 	defer cancel()
 	o, settling := s.settle(ctx, p)
 	if settling != nil {

@@ -14,7 +14,7 @@ import (
 // moment is the store at a revision: a kv.Snapshot. Where a commit was pending then,
 // its records lie over what is in place.
 type moment struct {
-	*Store
+	store  *Store
 	rev    int64
 	staged []record
 }
@@ -25,7 +25,7 @@ func (s *Store) now(ctx context.Context, ops ...clientv3.Op) (*moment, *answer, 
 	if err != nil {
 		return nil, nil, err
 	}
-	m := &moment{Store: s, rev: a.Header.Revision}
+	m := &moment{store: s, rev: a.Header.Revision}
 	if g.pending {
 		m.staged, err = s.staged(ctx, g, m.rev)
 	}
@@ -34,7 +34,7 @@ func (s *Store) now(ctx context.Context, ops ...clientv3.Op) (*moment, *answer, 
 
 // Get returns the value of a key.
 func (m *moment) Get(ctx context.Context, col kv.Column, key []byte) ([]byte, error) {
-	r, err := m.at(ctx, m.rev, m.dataKey(columnKey(col, key)))
+	r, err := m.store.at(ctx, m.rev, m.store.dataKey(columnKey(col, key)))
 	if err != nil {
 		return nil, err
 	}
@@ -53,19 +53,19 @@ func (m *moment) value(ctx context.Context, key string, r *clientv3.GetResponse)
 	if stored == nil {
 		return nil, kv.ErrNotFound
 	}
-	return m.load(ctx, m.rev, key, stored)
+	return m.store.load(ctx, m.rev, key, stored)
 }
 
 // ScanRange yields the entries of a range.
 func (m *moment) ScanRange(ctx context.Context, col kv.Column, r kv.Range) iter.Seq2[kv.Entry, error] {
-	return m.entries(ctx, m.spanOf(col, r), nil)
+	return m.entries(ctx, m.store.spanOf(col, r), nil)
 }
 
 // entries yields a span, of which the first page may have been read before.
 func (m *moment) entries(ctx context.Context, sp span, first *clientv3.GetResponse) iter.Seq2[kv.Entry, error] {
 	return func(yield func(kv.Entry, error) bool) {
-		all := m.records(ctx, m.rev, sp, first)
-		if held := m.stagedIn(m.staged, sp); len(held) > 0 {
+		all := m.store.records(ctx, m.rev, sp, first)
+		if held := m.store.stagedIn(m.staged, sp); len(held) > 0 {
 			all = over(held, all, sp.reverse)
 		}
 		for r, err := range all {
@@ -85,7 +85,7 @@ func (m *moment) entry(ctx context.Context, r record, keysOnly bool) (kv.Entry, 
 	if keysOnly {
 		return e, nil
 	}
-	value, err := m.load(ctx, m.rev, r.key, r.stored)
+	value, err := m.store.load(ctx, m.rev, r.key, r.stored)
 	if err != nil {
 		return kv.Entry{}, err
 	}

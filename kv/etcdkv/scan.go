@@ -12,12 +12,14 @@ import (
 	"github.com/crabstore/crabstore/kv"
 )
 
-// The pages of a scan, in keys. The first one is small, since many scans stop early;
-// they grow while they stay below pageBytes.
+// The pages of a scan, in keys. The first one is small, since many scans stop early,
+// those that look for the last key above all; they grow while they stay below
+// pageBytes.
 const (
-	firstPage = 64
-	maxPage   = 1024 // of at most inlineLimit bytes each, but a value that large shrinks the next page
-	pageBytes = 1 << 20
+	firstPage    = 64
+	firstPageEnd = 8    // of a scan in reverse
+	maxPage      = 1024 // of at most inlineLimit bytes each, but values that large shrink the next page
+	pageBytes    = 1 << 20
 )
 
 // span is the part of the keyspace of etcd that a scan goes through.
@@ -43,6 +45,13 @@ func (s *Store) spanOf(col kv.Column, r kv.Range) span {
 }
 
 func (sp span) empty() bool { return sp.from >= sp.to }
+
+func (sp span) firstLimit() int64 {
+	if sp.reverse {
+		return firstPageEnd
+	}
+	return firstPage
+}
 
 // page returns how to ask for the next so many keys. Descending ones are asked for
 // without their values: etcd sorts all of the span for it.
@@ -81,7 +90,7 @@ func nextLimit(limit int64, page []*mvccpb.KeyValue) int64 {
 func (s *Store) pages(ctx context.Context, rev int64, sp span, first *clientv3.GetResponse) iter.Seq2[[]*mvccpb.KeyValue, error] {
 	return func(yield func([]*mvccpb.KeyValue, error) bool) {
 		page := first
-		for limit := int64(firstPage); !sp.empty(); page = nil {
+		for limit := sp.firstLimit(); !sp.empty(); page = nil {
 			if page == nil {
 				key, opts := sp.page(limit)
 				var err error
@@ -155,7 +164,7 @@ func over(records []record, base iter.Seq2[record, error], reverse bool) iter.Se
 	return func(yield func(record, error) bool) {
 		for r, err := range base {
 			for err == nil && len(records) > 0 && before(records[0].key, r.key, reverse) {
-				if records[0].stored != nil && !yield(records[0], nil) {
+				if !records[0].yieldTo(yield) {
 					return
 				}
 				records = records[1:]
@@ -168,11 +177,16 @@ func over(records []record, base iter.Seq2[record, error], reverse bool) iter.Se
 			}
 		}
 		for _, r := range records {
-			if r.stored != nil && !yield(r, nil) {
+			if !r.yieldTo(yield) {
 				return
 			}
 		}
 	}
+}
+
+// yieldTo yields a copy of what r puts, and nothing when it deletes.
+func (r record) yieldTo(yield func(record, error) bool) bool {
+	return r.stored == nil || yield(record{r.key, slices.Clone(r.stored)}, nil)
 }
 
 func before(a, b string, reverse bool) bool { return a != b && (a < b) != reverse }

@@ -11,6 +11,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/kv/internal/gate"
@@ -103,7 +105,12 @@ func connect(a address, timeout time.Duration) (*clientv3.Client, error) {
 		DialTimeout:          timeout,
 		DialKeepAliveTime:    timeout,
 		DialKeepAliveTimeout: timeout / 4,
-		Logger:               zap.NewNop(),
+		// One that is back is found soon; what gRPC does by itself is to wait for up to two minutes.
+		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: timeout / 200, Multiplier: 1.6, Jitter: 0.2, MaxDelay: timeout / 5},
+			MinConnectTimeout: timeout / 4,
+		})},
+		Logger: zap.NewNop(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("etcdkv: connecting to %s: %w", a, err)
@@ -270,7 +277,7 @@ func (s *Store) ScanRange(ctx context.Context, col kv.Column, r kv.Range) iter.S
 		if sp.empty() {
 			return
 		}
-		key, opts := sp.page(firstPage)
+		key, opts := sp.page(sp.firstLimit())
 		m, a, err := s.now(ctx, clientv3.OpGet(key, opts...))
 		if err != nil {
 			yield(kv.Entry{}, err)

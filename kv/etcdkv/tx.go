@@ -46,7 +46,7 @@ func (s *Store) try(ctx context.Context, fn func(tx kv.KVStorage) error) (bool, 
 	if err != nil {
 		return false, err
 	}
-	changes, err := kv.Collect(ctx, s, &moment{Store: s, rev: rev}, fn)
+	changes, err := kv.Collect(ctx, s, &moment{store: s, rev: rev}, fn)
 	if err != nil || len(changes) == 0 {
 		return true, err
 	}

@@ -12,6 +12,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 )
 
 // patience is how long a server may take to answer on a busy machine.
@@ -121,7 +123,13 @@ func (m *member) tail() string {
 // dial returns a client of one member.
 func dial(t testing.TB, address string) *clientv3.Client {
 	t.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"http://" + address}, Logger: zap.NewNop()})
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{"http://" + address},
+		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, MaxDelay: 100 * time.Millisecond, Multiplier: 1.6},
+		})},
+		Logger: zap.NewNop(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
