@@ -36,6 +36,9 @@ func parse(place string) (address, error) {
 		return address{}, errors.New("etcdkv: the address of a store is etcd://[user:password@]host[:port][,…][/name][?tls=true]")
 	}
 	authority, rest := cutAt(rest, "/?#")
+	if strings.Contains(rest, "@") { // what is before it is a password, and in no error
+		return address{}, errors.New("etcdkv: an @, and what is special in a password, stands in an address as %XX")
+	}
 	path, query := cutAt(rest, "?#")
 	var a address
 	if err := a.setAuthority(authority); err != nil {
@@ -78,26 +81,33 @@ func (a *address) setAuthority(authority string) error {
 }
 
 func withPort(host string) (string, error) {
-	name, port, err := net.SplitHostPort(host)
-	if err != nil {
-		name, port = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), defaultPort
+	if !strings.Contains(host, ":") || strings.HasSuffix(host, "]") {
+		host += ":" + defaultPort
 	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || name == "" || strings.ContainsAny(name, "[]@ ") ||
-		strings.Contains(name, ":") && net.ParseIP(name) == nil {
+	name, port, err := net.SplitHostPort(host)
+	n, notPort := strconv.ParseUint(port, 10, 16)
+	isIPv6 := host[0] == '['
+	if err != nil || notPort != nil || n == 0 || isIPv6 != (net.ParseIP(name) != nil && strings.Contains(name, ":")) ||
+		!isIPv6 && !isName(name) {
 		return "", errors.New("etcdkv: each host of an address is a name or an IP, with or without a port; an IPv6 one in brackets")
 	}
 	return net.JoinHostPort(name, port), nil
 }
 
-// setName takes names of which none is the beginning of another one's keys.
+// isName takes what both hosts and stores are called.
+func isName(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.", r)
+	})
+}
+
+// setName takes no slash, so that no store's keys lie among another one's.
 func (a *address) setName(name string) error {
 	if name == "" {
 		name = DefaultName
 	}
-	for _, r := range name {
-		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.", r) {
-			return errors.New("etcdkv: the name of a store is of letters, digits, '-', '_' and '.'")
-		}
+	if !isName(name) {
+		return errors.New("etcdkv: the name of a store is of letters, digits, '-', '_' and '.'")
 	}
 	a.name = name
 	return nil

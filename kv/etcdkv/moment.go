@@ -44,13 +44,15 @@ func (m *moment) Get(ctx context.Context, col kv.Column, key []byte) ([]byte, er
 // value returns the value of a key of which r is what lies in place.
 func (m *moment) value(ctx context.Context, key string, r *clientv3.GetResponse) ([]byte, error) {
 	var stored []byte
-	if len(r.Kvs) > 0 {
+	there := len(r.Kvs) > 0
+	if there {
 		stored = r.Kvs[0].Value
 	}
 	if i, found := slices.BinarySearchFunc(m.staged, key, func(r record, key string) int { return strings.Compare(r.key, key) }); found {
 		stored = slices.Clone(m.staged[i].stored)
+		there = stored != nil
 	}
-	if stored == nil {
+	if !there {
 		return nil, kv.ErrNotFound
 	}
 	return m.store.load(ctx, m.rev, key, stored)

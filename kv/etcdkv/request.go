@@ -65,7 +65,7 @@ func (q *requester) again(ctx context.Context, r request) (*answer, error) {
 		case !lost(err):
 			return nil, translate(err)
 		case time.Now().After(limit):
-			return nil, q.unavailable(err)
+			return nil, unavailable(q.client.Endpoints(), q.timeout, err)
 		}
 		if err := pause(ctx, n); err != nil {
 			return nil, err
@@ -73,9 +73,9 @@ func (q *requester) again(ctx context.Context, r request) (*answer, error) {
 	}
 }
 
-func (q *requester) unavailable(err error) error {
+func unavailable(endpoints []string, timeout time.Duration, err error) error {
 	return fmt.Errorf("%w: asked %v for %v: is a majority of its members up, and reachable from here? %w",
-		ErrUnavailable, q.client.Endpoints(), q.timeout, err)
+		ErrUnavailable, endpoints, timeout, err)
 }
 
 // at reads at a revision, which any member that has come so far can answer alone.

@@ -17,8 +17,8 @@ import (
 // pageBytes.
 const (
 	firstPage    = 64
-	firstPageEnd = 8    // of a scan in reverse
-	maxPage      = 1024 // of at most inlineLimit bytes each, but values that large shrink the next page
+	firstPageEnd = 8   // of a scan in reverse
+	maxPage      = 512 // of at most inlineLimit bytes each, 32 MiB, but after values that large the next page is smaller
 	pageBytes    = 1 << 20
 )
 

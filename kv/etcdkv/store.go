@@ -112,10 +112,13 @@ func connect(a address, timeout time.Duration) (*clientv3.Client, error) {
 		})},
 		Logger: zap.NewNop(),
 	})
-	if err != nil {
-		return nil, fmt.Errorf("etcdkv: connecting to %s: %w", a, err)
+	switch { // it connects when it is first used, but for a password's sake at once
+	case err == nil:
+		return client, nil
+	case lost(err):
+		return nil, unavailable(a.hosts, timeout, err)
 	}
-	return client, nil
+	return nil, fmt.Errorf("etcdkv: connecting to %s: %w", a, err)
 }
 
 func (s *Store) formatKey() string { return s.prefix + "format" }

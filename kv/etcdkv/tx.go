@@ -20,13 +20,15 @@ func (s *Store) Update(ctx context.Context, fn func(tx kv.KVStorage) error) erro
 		return err
 	}
 	defer leave()
+	mine := false
 	for n := range attempts {
-		if n == 1 || n == 0 && s.contended() { // at the second try it is worth to let no other of ours come between
+		if !mine && (n > 0 || s.contended()) { // from the second try on none of ours is to come between
 			pass, err := s.takeTurn(ctx, patience)
 			if err != nil {
 				return err
 			}
 			defer pass()
+			mine = true
 		}
 		if done, err := s.try(ctx, fn); done || err != nil {
 			return err

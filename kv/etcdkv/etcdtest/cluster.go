@@ -23,17 +23,17 @@ type Cluster struct {
 }
 
 // NewCluster starts a cluster of n members that ends with the test. They write with
-// fsync, and elect a leader within a second.
-func NewCluster(t testing.TB, n int) *Cluster {
+// fsync, and elect a leader within a second. Flags of etcd may be added.
+func NewCluster(t testing.TB, n int, flags ...string) *Cluster {
 	t.Helper()
-	c := newCluster(t, n, "--heartbeat-interval", "50", "--election-timeout", "500")
+	c := newCluster(t, n, append([]string{"--heartbeat-interval", "50", "--election-timeout", "500"}, flags...)...)
 	t.Cleanup(func() { c.end(t) })
 	return c
 }
 
 // newCluster starts a cluster that the caller ends, unless this fails.
 
-func newCluster(t testing.TB, n int, timing ...string) *Cluster {
+func newCluster(t testing.TB, n int, flags ...string) *Cluster {
 	t.Helper()
 	binary(t)
 	dir, err := os.MkdirTemp("", "etcdtest-*")
@@ -52,7 +52,7 @@ func newCluster(t testing.TB, n int, timing ...string) *Cluster {
 		name := "m" + strconv.Itoa(i)
 		peer := freeAddress(t)
 		advertised := c.net.listen(t, i, peer)
-		c.members = append(c.members, newMember(t, dir, name, peer, advertised, timing))
+		c.members = append(c.members, newMember(t, dir, name, peer, advertised, flags))
 		peers = append(peers, name+"=http://"+advertised)
 	}
 	c.peers = strings.Join(peers, ",")

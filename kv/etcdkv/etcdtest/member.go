@@ -30,7 +30,7 @@ type member struct {
 
 // newMember returns a member that has not been started. It listens for its peers at
 // peer; advertised is where they reach it.
-func newMember(t testing.TB, dir, name, peer, advertised string, timing []string) *member {
+func newMember(t testing.TB, dir, name, peer, advertised string, flags []string) *member {
 	t.Helper()
 	m := &member{name: name, dir: dir, client: freeAddress(t)}
 	m.args = append([]string{
@@ -42,7 +42,7 @@ func newMember(t testing.TB, dir, name, peer, advertised string, timing []string
 		"--initial-advertise-peer-urls", "http://" + advertised,
 		"--initial-cluster-token", filepath.Base(dir),
 		"--logger", "zap", "--log-level", "warn",
-	}, timing...)
+	}, flags...)
 	return m
 }
 
