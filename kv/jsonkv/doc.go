@@ -1,0 +1,2 @@
+// Package jsonkv is a store in plain JSON files.
+package jsonkv
