@@ -1,0 +1,2 @@
+// Package sqlitekv makes a SQLite database a kv.KVStorage.
+package sqlitekv
