@@ -40,7 +40,16 @@ func OpenRealm(path, realm string, opts crabdb.Options) (*Store, error) {
 // New returns the store that an open file is, with keys in a realm. Closing the store
 // closes the file.
 func New(db *crabdb.DB, realm string) *Store {
-	return &Store{reader{dbSource{db}}, db, realm, new(kv.Cache)}
+	return &Store{reader{source: dbSource{db}}, db, realm, new(kv.Cache)}
+}
+
+// Whole returns the store as the engine has it: with the empty key, which a file of
+// another implementation may hold, in scans, and taken by Put. It is for who copies a
+// store. Closing either closes both.
+func (s *Store) Whole() *Store {
+	whole := *s
+	whole.emptyKeys = true
+	return &whole
 }
 
 // DB returns the engine, for what it alone can do: Check, Refresh and the like.
@@ -57,7 +66,7 @@ func (s *Store) Atomic() bool { return s.db.Sealed() }
 
 // Put sets the value of a key.
 func (s *Store) Put(ctx context.Context, col kv.Column, key, value []byte) error {
-	if err := checkPut(key, value); err != nil {
+	if err := s.checkPut(key, value); err != nil {
 		return err
 	}
 	return translate(s.db.Put(ctx, byte(col), key, value))
@@ -159,8 +168,8 @@ func detail(st crabdb.Stats) map[string]any {
 // Close closes the store.
 func (s *Store) Close() error { return translate(s.db.Close()) }
 
-func checkPut(key, value []byte) error {
-	if err := kv.CheckKey(key); err != nil {
+func (r reader) checkPut(key, value []byte) error {
+	if err := kv.CheckKey(key); err != nil && !(r.emptyKeys && len(key) == 0) {
 		return err
 	}
 	return kv.CheckValue(value, kv.MaxValueSize)
@@ -212,7 +221,10 @@ func (s dbSource) scan(ctx context.Context, col byte, r crabdb.Range) iter.Seq2[
 }
 
 // reader is the reading half of a KVStorage.
-type reader struct{ source }
+type reader struct {
+	source
+	emptyKeys bool // they are shown, and may be put
+}
 
 // Get returns the value of a key.
 func (r reader) Get(ctx context.Context, col kv.Column, key []byte) ([]byte, error) {
@@ -234,12 +246,12 @@ func (r reader) Scan(ctx context.Context, col kv.Column, prefix []byte) iter.Seq
 }
 
 // ScanRange yields the entries of a range. An empty key, which a plain file of
-// another implementation may hold and kv cannot express, is passed over.
+// another implementation may hold and kv cannot express, is passed over, but of Whole.
 func (r reader) ScanRange(ctx context.Context, col kv.Column, rng kv.Range) iter.Seq2[kv.Entry, error] {
 	return func(yield func(kv.Entry, error) bool) {
 		in := crabdb.Range{Prefix: rng.Prefix, After: rng.After, Reverse: rng.Reverse, KeysOnly: rng.KeysOnly}
 		for e, err := range r.scan(ctx, byte(col), in) {
-			if err == nil && len(e.Key) == 0 {
+			if err == nil && len(e.Key) == 0 && !r.emptyKeys {
 				continue
 			}
 			if !yield(kv.Entry(e), translate(err)) {

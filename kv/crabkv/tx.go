@@ -15,7 +15,7 @@ type tx struct {
 	store *Store
 }
 
-func newTx(t *crabdb.Tx, s *Store) *tx { return &tx{reader{txSource{t}}, t, s} }
+func newTx(t *crabdb.Tx, s *Store) *tx { return &tx{reader{txSource{t}, s.emptyKeys}, t, s} }
 
 func (t *tx) Realm() string { return t.store.realm }
 
@@ -24,7 +24,7 @@ func (t *tx) Cache() *kv.Cache { return t.store.cache }
 func (t *tx) Atomic() bool { return t.store.Atomic() }
 
 func (t *tx) Put(ctx context.Context, col kv.Column, key, value []byte) error {
-	if err := checkPut(key, value); err != nil {
+	if err := t.checkPut(key, value); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {

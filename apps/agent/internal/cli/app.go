@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,7 +47,7 @@ func (a *app) root() *cobra.Command {
 	root.SetErr(a.err)
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.home, "home", "", "directory of all that is kept (default $"+home.Variable+" or ~/.crabstore)")
-	flags.StringVar(&a.store, "store", "", "store as BACKEND:LOCATION (default crabdb:{home}/store.crmem)")
+	flags.StringVar(&a.store, "store", "", "store as BACKEND:LOCATION (default: what the home has, else "+home.DefaultStore()+"; built in: "+strings.Join(home.BuiltIn(), ", ")+")")
 	flags.BoolVar(&a.json, "json", false, "write JSON, for programs")
 	return root
 }

@@ -70,11 +70,10 @@ func (a *app) check(ctx context.Context) error {
 		}
 		return nil
 	}
-	do := func(s *crabkv.Store) error { return a.checkAll(ctx, s, tell) }
-	err := a.engine(ctx, crabdb.Options{ReadOnly: true}, do)
-	if found == 0 && (errors.Is(err, kv.ErrCorrupt) || errors.Is(err, crabdb.ErrNotStore)) {
+	err := a.opened(ctx, home.Read, func(s home.Store) error { return a.checkAll(ctx, s, tell) })
+	if l, _ := a.location(); l.Backend == home.Crabdb && found == 0 && (errors.Is(err, kv.ErrCorrupt) || errors.Is(err, crabdb.ErrNotStore)) {
 		a.note("The store is damaged (%s); what can be read of it is checked.", console.Line(words(err)))
-		err = a.engine(ctx, crabdb.Options{Salvage: true}, do)
+		err = a.openedCrabdb(ctx, crabdb.Options{Salvage: true}, func(s *crabkv.Store) error { return a.checkAll(ctx, s, tell) })
 		found = max(found, 1)
 	}
 	if err != nil {
@@ -93,20 +92,31 @@ func (a *app) check(ctx context.Context) error {
 	return nil
 }
 
-// checkAll tells of every fault in the file, and then of those in what it holds.
-func (a *app) checkAll(ctx context.Context, s *crabkv.Store, tell func(fault) error) error {
-	damage, err := s.DB().Check(ctx)
-	if err != nil {
-		return err
-	}
-	for _, f := range damage {
-		what := f.What
-		if f.Length > 0 {
-			what = fmt.Sprintf("%s (%d bytes)", what, f.Length)
-		}
-		if err := tell(fault{Where: inFile, Offset: &f.Offset, Length: f.Length, What: what}); err != nil {
+// checkFile tells of every fault in what the store lies in, as far as its engine
+// can look for them.
+func checkFile(ctx context.Context, s kv.KVStorage, tell func(fault) error) error {
+	if db, ok := home.Engine(s); ok {
+		damage, err := db.Check(ctx)
+		if err != nil {
 			return err
 		}
+		for _, f := range damage {
+			what := f.What
+			if f.Length > 0 {
+				what = fmt.Sprintf("%s (%d bytes)", what, f.Length)
+			}
+			if err := tell(fault{Where: inFile, Offset: &f.Offset, Length: f.Length, What: what}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkAll tells of every fault in the file, and then of those in what it holds.
+func (a *app) checkAll(ctx context.Context, s kv.KVStorage, tell func(fault) error) error {
+	if err := checkFile(ctx, s, tell); err != nil {
+		return err
 	}
 	inSessions, err := sessions.Check(ctx, s, "")
 	if err != nil {

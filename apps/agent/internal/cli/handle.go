@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 
 	"github.com/crabstore/crabstore/kv"
@@ -37,31 +38,44 @@ func resolve(ctx context.Context, s kv.KVStorage, given string) (string, error) 
 // maxNamed is how many handles are named where one was to be.
 const maxNamed = 5
 
-// beginning returns up to n handles that begin with a prefix. It steps from one
-// session to the next and not through what is in them.
+// beginning returns up to n handles that begin with a prefix.
 func beginning(ctx context.Context, s kv.KVStorage, prefix string, n int) ([]string, error) {
 	var found []string
-	r := kv.Range{Prefix: kv.Key(s, "session", prefix), KeysOnly: true}
-	for len(found) < n {
-		handle := ""
-		for e, err := range kv.ScanRange(ctx, s, kv.Session, r) {
-			if err != nil {
-				return nil, err
-			}
-			_, parts, err := kv.Split(e.Key)
-			if err != nil {
-				return nil, err
-			}
-			handle = parts[1]
+	for handle, err := range handles(ctx, s, prefix) {
+		if err != nil {
+			return nil, err
+		}
+		if found = append(found, handle); len(found) == n {
 			break
 		}
-		if handle == "" {
-			break
-		}
-		found = append(found, handle)
-		r.After = kv.PrefixEnd(kv.Prefix(s, "session", handle))
 	}
 	return found, nil
+}
+
+// handles yields the handles that begin with a prefix, in order. It steps from one
+// session to the next and not through what is in them.
+func handles(ctx context.Context, s kv.KVStorage, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		r := kv.Range{Prefix: kv.Key(s, "session", prefix), KeysOnly: true}
+		for more := true; more; {
+			more = false
+			for e, err := range kv.ScanRange(ctx, s, kv.Session, r) {
+				var parts []string
+				if err == nil {
+					_, parts, err = kv.Split(e.Key)
+				}
+				if err != nil {
+					yield("", err)
+					return
+				}
+				if !yield(parts[1], nil) {
+					return
+				}
+				r.After, more = kv.PrefixEnd(kv.Prefix(s, "session", parts[1])), true
+				break
+			}
+		}
+	}
 }
 
 // shortest is how much of a handle is shown at least.

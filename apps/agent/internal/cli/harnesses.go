@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/crabstore/crabstore/apps/agent/internal/console"
+	"github.com/crabstore/crabstore/apps/agent/internal/files"
 	"github.com/crabstore/crabstore/harnesses"
 	"github.com/crabstore/crabstore/kv"
 )
@@ -147,7 +148,7 @@ func (a *app) harnessesGet() *cobra.Command {
 				_, err = a.out.Write(image)
 				return err
 			}
-			return writeFile(file, !force, func(w io.Writer) error {
+			return files.Write(file, !force, func(w io.Writer) error {
 				_, err := w.Write(image)
 				return err
 			})

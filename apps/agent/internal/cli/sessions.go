@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/crabstore/crabstore/apps/agent/internal/console"
+	"github.com/crabstore/crabstore/apps/agent/internal/files"
 	"github.com/crabstore/crabstore/apps/agent/internal/importer"
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/sessions"
@@ -147,7 +148,7 @@ for each message, {"event":…} for each event, and the {"state":…} of its wor
 				return a.exportSession(ctx, s, handle)
 			}
 			unread := 0
-			err = writeFile(file, !force, func(w io.Writer) (err error) {
+			err = files.Write(file, !force, func(w io.Writer) (err error) {
 				unread, err = a.exportTo(ctx, s, handle, w)
 				return err
 			})

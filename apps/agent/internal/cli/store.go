@@ -15,6 +15,7 @@ import (
 
 	"github.com/crabstore/crabstore/apps/agent/internal/console"
 	"github.com/crabstore/crabstore/apps/agent/internal/dump"
+	"github.com/crabstore/crabstore/apps/agent/internal/files"
 	"github.com/crabstore/crabstore/apps/agent/internal/home"
 	"github.com/crabstore/crabstore/crabdb"
 	"github.com/crabstore/crabstore/kv"
@@ -24,20 +25,43 @@ import (
 func (a *app) storeCommand() *cobra.Command {
 	return group("store", "Look after the store itself",
 		a.storeStats(), a.storeCheck(), a.storeDump(), a.storeLoad(),
-		a.storeCheckpoint(), a.storeCompact(), a.storeBackup(), a.storeRestore(), a.storeReindex())
+		a.storeCheckpoint(), a.storeCompact(), a.storeBackup(), a.storeRestore(),
+		a.storeMigrate(), a.storeReadState(), a.storeReindex())
 }
 
-// engine runs do with the engine's own store, whatever keyspace is in it.
-func (a *app) engine(ctx context.Context, opts crabdb.Options, do func(s *crabkv.Store) error) error {
+// opened runs do with the store, whatever keyspace is in it.
+func (a *app) opened(ctx context.Context, access home.Access, do func(s home.Store) error) error {
 	l, err := a.location()
 	if err != nil {
 		return err
 	}
-	s, err := home.OpenEngine(ctx, l, opts, a.telling)
+	s, err := home.Open(ctx, l, access, a.telling)
 	if err != nil {
 		return err
 	}
 	return errors.Join(do(s), s.Close())
+}
+
+// openedCrabdb is opened for what is asked of a file of crabdb alone.
+func (a *app) openedCrabdb(ctx context.Context, opts crabdb.Options, do func(s *crabkv.Store) error) error {
+	l, err := a.location()
+	if err != nil {
+		return err
+	}
+	s, err := home.OpenCrabdb(ctx, l, opts, a.telling)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(s), s.Close())
+}
+
+// able returns what a store can do besides, or what says that it cannot.
+func able[T any](s kv.KVStorage, what string) (T, error) {
+	t, ok := kv.As[T](s)
+	if !ok {
+		return t, fmt.Errorf("%w: %s is nothing that it does", home.ErrUnable, what)
+	}
+	return t, nil
 }
 
 func (a *app) storeStats() *cobra.Command {
@@ -72,40 +96,48 @@ type storeStatistics struct {
 }
 
 func statsOf(ctx context.Context, s kv.KVStorage) (storeStatistics, error) {
-	t, ok := kv.As[kv.Statser](s)
-	if !ok {
-		return storeStatistics{}, fmt.Errorf("store stats: %w", kv.ErrUnsupported)
+	t, err := able[kv.Statser](s, "telling how it is")
+	if err != nil {
+		return storeStatistics{}, err
 	}
 	st, err := t.Stats(ctx)
 	if err != nil {
 		return storeStatistics{}, err
 	}
-	out := storeStatistics{st.Engine, st.Location, st.Keys, st.Bytes, st.DeadBytes, st.Memory, map[string]int{}, st.Detail}
-	for _, col := range kv.Columns() {
+	out := storeStatistics{st.Engine, st.Location, 0, st.Bytes, st.DeadBytes, st.Memory, map[string]int{}, st.Detail}
+	for col := range 256 { // a file of another implementation may use more than ours
 		n := 0
-		for _, err := range s.ScanKeys(ctx, col, nil) {
+		for _, err := range s.ScanKeys(ctx, kv.Column(col), nil) {
 			if err != nil {
 				return out, err
 			}
 			n++
 		}
 		if n > 0 {
-			out.Columns[col.String()] = n
+			out.Columns[kv.Column(col).String()] = n
 		}
+		out.Keys += int64(n)
 	}
 	return out, nil
 }
 
 func (a *app) sayStats(st storeStatistics) {
 	row := func(name, value string) { a.out.Printf("%s%s\n", a.out.Dim(pad(name, 18)), console.Line(value)) }
-	row("store", st.Engine+":"+st.Location)
-	row("size", console.Size(st.Bytes))
-	row("dead", console.Size(st.DeadBytes)+", which a compaction gives back")
-	row("index in memory", console.Size(st.Memory))
+	row("store", st.Engine+":"+strings.TrimPrefix(st.Location, st.Engine+":"))
+	for _, size := range []struct {
+		name  string
+		bytes int64
+		more  string
+	}{{"size", st.Bytes, ""}, {"dead", st.DeadBytes, ", which a compaction gives back"}, {"index in memory", st.Memory, ""}} {
+		if size.bytes > 0 || st.Engine == home.Crabdb {
+			row(size.name, console.Size(size.bytes)+size.more)
+		}
+	}
 	row("keys", console.Count(st.Keys))
-	for _, col := range kv.Columns() {
-		if n := st.Columns[col.String()]; n > 0 {
-			row("  "+col.String(), console.Count(n))
+	for col := range 256 {
+		name := kv.Column(col).String()
+		if n := st.Columns[name]; n > 0 {
+			row("  "+name, console.Count(n))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(st.Detail)) {
@@ -129,14 +161,17 @@ checksum, and, of a put or delete, the column, the length of the value and the k
 		if records != "" {
 			return a.dumpRecords(ctx, records)
 		}
-		return a.engine(ctx, crabdb.Options{ReadOnly: true, Salvage: salvage}, func(s *crabkv.Store) error {
-			if err := dump.Write(ctx, s.DB(), a.out); err != nil {
-				return err
-			}
-			return a.lost(ctx, s.DB())
-		})
+		if salvage {
+			return a.openedCrabdb(ctx, crabdb.Options{Salvage: true}, func(s *crabkv.Store) error {
+				if err := dump.Write(ctx, s.Whole(), a.out); err != nil {
+					return err
+				}
+				return a.lost(ctx, s.DB())
+			})
+		}
+		return a.opened(ctx, home.Read, func(s home.Store) error { return dump.Write(ctx, home.Whole(s), a.out) })
 	})
-	c.Flags().BoolVar(&salvage, "salvage", false, "write what can be read of a damaged store; exits with 3 when something cannot")
+	c.Flags().BoolVar(&salvage, "salvage", false, "write what can be read of a damaged file of crabdb; exits with 3 when something cannot")
 	c.Flags().StringVar(&records, "records", "", "write the raw records of this crabdb file")
 	c.MarkFlagsMutuallyExclusive("salvage", "records")
 	return c
@@ -172,47 +207,59 @@ func (a *app) storeLoad() *cobra.Command {
 			defer f.Close()
 			in = f
 		}
-		return a.load(ctx, in, into, crabdb.Options{Plain: plain})
+		load := func(s home.Store) error { return a.load(ctx, s, in, into) }
+		if plain {
+			return a.loadPlain(ctx, load)
+		}
+		return a.opened(ctx, home.Make, load)
 	})
 	c.Flags().BoolVar(&into, "into-existing", false, "also into a store that holds something; keys that are in both are replaced")
-	c.Flags().BoolVar(&plain, "plain", false, "make a store in the plain format, which other implementations read")
+	c.Flags().BoolVar(&plain, "plain", false, "make a file of crabdb in the plain format, which other implementations read")
 	return c
 }
 
-func (a *app) load(ctx context.Context, in io.Reader, into bool, opts crabdb.Options) error {
+// loadPlain runs load with a file in the plain format, if none is there yet.
+func (a *app) loadPlain(ctx context.Context, load func(s home.Store) error) error {
 	l, err := a.location()
 	if err != nil {
 		return err
 	}
-	if err := home.MakeDir(l); err != nil {
+	if err := errors.Join(home.OnlyCrabdb(l), home.MakeDir(l)); err != nil {
 		return err
 	}
-	return a.engine(ctx, opts, func(s *crabkv.Store) error {
-		st, err := s.Stats(ctx)
-		if err != nil {
-			return err
-		}
-		if st.Keys > 0 && !into {
-			return fail("%s holds %s; --into-existing loads into it all the same", st.Location, console.Plural(st.Keys, "key"))
-		}
-		n, err := dump.Load(ctx, s.DB(), in)
-		if err != nil {
-			return fmt.Errorf("%w (%s loaded before that)", err, console.Plural(n, "key"))
-		}
-		if a.json {
-			return a.writeJSON(map[string]int{"loaded": n})
-		}
-		a.out.Printf("Loaded %s.\n", console.Plural(n, "key"))
-		return nil
-	})
+	return a.openedCrabdb(ctx, crabdb.Options{Plain: true}, func(s *crabkv.Store) error { return load(s) })
+}
+
+func (a *app) load(ctx context.Context, s home.Store, in io.Reader, into bool) error {
+	s0 := home.Whole(s)
+	empty, err := home.IsEmpty(ctx, s0)
+	if err != nil {
+		return err
+	}
+	if !empty && !into {
+		return fail("the store holds something; --into-existing loads into it all the same")
+	}
+	n, err := dump.Load(ctx, s0, in)
+	if err != nil {
+		return fmt.Errorf("%w (%s loaded before that)", err, console.Plural(n, "key"))
+	}
+	if a.json {
+		return a.writeJSON(map[string]int{"loaded": n})
+	}
+	a.out.Printf("Loaded %s.\n", console.Plural(n, "key"))
+	return nil
 }
 
 func (a *app) storeCheckpoint() *cobra.Command {
 	return &cobra.Command{
 		Use: "checkpoint", Short: "Make the store safe from a power loss and quick to open", Args: takes(),
 		RunE: a.run(func(ctx context.Context, _ []string) error {
-			return a.engine(ctx, crabdb.Options{MustExist: true}, func(s *crabkv.Store) error {
-				if err := s.Checkpoint(ctx); err != nil {
+			return a.opened(ctx, home.Change, func(s home.Store) error {
+				c, err := able[kv.Checkpointer](s, "a checkpoint")
+				if err != nil {
+					return err
+				}
+				if err := c.Checkpoint(ctx); err != nil {
 					return err
 				}
 				return a.done("Done.", "done", "checkpoint")
@@ -225,40 +272,59 @@ func (a *app) storeCompact() *cobra.Command {
 	return &cobra.Command{
 		Use: "compact", Short: "Give back the space of what was overwritten and deleted", Args: takes(),
 		RunE: a.run(func(ctx context.Context, _ []string) error {
-			return a.engine(ctx, crabdb.Options{MustExist: true}, func(s *crabkv.Store) error {
-				before, err := s.Stats(ctx)
-				if err != nil {
-					return err
-				}
+			return a.opened(ctx, home.Change, func(s home.Store) error {
 				if err := home.Optimize(ctx, s); err != nil {
 					return err
 				}
-				if err := s.Compact(ctx); err != nil {
+				c, err := able[kv.Compactor](s, "giving back space")
+				if err != nil {
 					return err
 				}
-				after, err := s.Stats(ctx)
+				before, after, err := sizes(ctx, s, func() error { return c.Compact(ctx) })
 				if err != nil {
 					return err
 				}
 				if a.json {
-					return a.writeJSON(map[string]int64{"before": before.Bytes, "after": after.Bytes})
+					return a.writeJSON(map[string]int64{"before": before, "after": after})
 				}
-				a.out.Printf("From %s to %s.\n", console.Size(before.Bytes), console.Size(after.Bytes))
+				a.out.Printf("From %s to %s.\n", console.Size(before), console.Size(after))
 				return nil
 			})
 		}),
 	}
 }
 
+// sizes returns how many bytes a store takes before and after something is done.
+func sizes(ctx context.Context, s kv.KVStorage, do func() error) (before, after int64, err error) {
+	size := func() int64 {
+		t, ok := kv.As[kv.Statser](s)
+		if !ok {
+			return 0
+		}
+		st, failed := t.Stats(ctx)
+		err = errors.Join(err, failed)
+		return st.Bytes
+	}
+	before = size()
+	if err = errors.Join(err, do()); err != nil {
+		return before, 0, err
+	}
+	return before, size(), err
+}
+
 func (a *app) storeBackup() *cobra.Command {
 	var force bool
 	c := &cobra.Command{Use: "backup FILE", Short: "Write a consistent copy of the store, also while it is written", Args: takes("FILE")}
 	c.RunE = a.run(func(ctx context.Context, args []string) error {
-		return a.engine(ctx, crabdb.Options{ReadOnly: true}, func(s *crabkv.Store) error {
-			if err := notItself(s, args[0]); err != nil {
+		return a.opened(ctx, home.Read, func(s home.Store) error {
+			b, err := able[kv.Backuper](s, "a backup (its server has tools for that; \"store dump\" writes what every store reads)")
+			if err != nil {
 				return err
 			}
-			err := writeFile(args[0], !force, func(w io.Writer) error { return s.Backup(ctx, w) })
+			if err := a.notItself(args[0]); err != nil {
+				return err
+			}
+			err = files.Write(args[0], !force, func(w io.Writer) error { return b.Backup(ctx, w) })
 			if err != nil {
 				return err
 			}
@@ -287,10 +353,7 @@ func (a *app) storeRestore() *cobra.Command {
 				return err
 			}
 			defer f.Close()
-			if err := home.MakeDir(l); err != nil {
-				return err
-			}
-			if err := crabdb.Restore(ctx, l.Place, f, crabdb.Options{}); err != nil {
+			if err := home.Restore(ctx, l, f); err != nil {
 				return err
 			}
 			return a.done(fmt.Sprintf("Restored %s to %s.", args[0], l.Place), "restored", l.Place)
@@ -299,8 +362,8 @@ func (a *app) storeRestore() *cobra.Command {
 }
 
 // notItself refuses to write a copy of a store over it.
-func notItself(s *crabkv.Store, path string) error {
-	st, err := s.Stats(context.Background())
+func (a *app) notItself(path string) error {
+	l, err := a.location()
 	if err != nil {
 		return err
 	}
@@ -308,7 +371,7 @@ func notItself(s *crabkv.Store, path string) error {
 	if err != nil {
 		return nil
 	}
-	if own, err := os.Stat(st.Location); err == nil && os.SameFile(own, there) {
+	if own, err := os.Stat(l.Place); err == nil && os.SameFile(own, there) {
 		return usage("%s is the store itself", filepath.Clean(path))
 	}
 	return nil

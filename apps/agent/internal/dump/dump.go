@@ -10,7 +10,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/crabstore/crabstore/crabdb"
+	"github.com/crabstore/crabstore/kv"
 )
 
 // ErrLine says that a line is none that Write makes. The message has its number.
@@ -19,15 +19,13 @@ var ErrLine = errors.New("no line of a dump")
 // columns is how many there can be.
 const columns = 256
 
-// Write writes every live key of a store, as it is at one moment in each column.
-// The engine is asked, since it alone shows empty keys, which files of another
-// implementation may hold.
-func Write(ctx context.Context, db *crabdb.DB, w io.Writer) error {
+// Write writes every live key of a store, as it is at one moment.
+func Write(ctx context.Context, s kv.KVStorage, w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16)
-	err := db.View(ctx, func(tx *crabdb.Tx) error {
+	err := kv.View(ctx, s, func(tx kv.KVStorage) error {
 		var line []byte
 		for col := range columns {
-			for e, err := range tx.Scan(ctx, byte(col), crabdb.Range{}) {
+			for e, err := range tx.Scan(ctx, kv.Column(col), nil) {
 				if err != nil {
 					return err
 				}
@@ -45,7 +43,7 @@ func Write(ctx context.Context, db *crabdb.DB, w io.Writer) error {
 	return out.Flush()
 }
 
-func appendLine(b []byte, col byte, e crabdb.Entry) []byte {
+func appendLine(b []byte, col byte, e kv.Entry) []byte {
 	b = strconv.AppendUint(b, uint64(col), 10)
 	b = append(b, ' ')
 	b = hex.AppendEncode(b, e.Key)
@@ -62,14 +60,14 @@ const (
 
 // Load puts what a dump holds into a store and returns how many keys that were. It
 // commits in batches: after an error those before it are stored.
-func Load(ctx context.Context, db *crabdb.DB, r io.Reader) (int, error) {
+func Load(ctx context.Context, s kv.KVStorage, r io.Reader) (int, error) {
 	in := &reader{in: bufio.NewReaderSize(r, 1<<16)}
 	total := 0
 	for {
 		batch, err := in.batch()
 		if len(batch) > 0 {
-			put := func(tx *crabdb.Tx) error { return putAll(tx, batch) }
-			if err := db.Update(ctx, put); err != nil {
+			put := func(tx kv.KVStorage) error { return putAll(ctx, tx, batch) }
+			if err := kv.Update(ctx, s, put); err != nil {
 				return total, err
 			}
 			total += len(batch)
@@ -85,14 +83,14 @@ func Load(ctx context.Context, db *crabdb.DB, r io.Reader) (int, error) {
 
 // entry is one line.
 type entry struct {
-	col        byte
+	col        kv.Column
 	key, value []byte
 }
 
-func putAll(tx *crabdb.Tx, batch []entry) error {
+func putAll(ctx context.Context, tx kv.KVStorage, batch []entry) error {
 	for _, e := range batch {
-		if err := tx.Put(e.col, e.key, e.value); err != nil {
-			return err
+		if err := tx.Put(ctx, e.col, e.key, e.value); err != nil {
+			return fmt.Errorf("column %d, key %.200q: %w", e.col, e.key, err)
 		}
 	}
 	return nil
@@ -155,5 +153,5 @@ func parse(line []byte) (entry, error) {
 	if err != nil {
 		return entry{}, fmt.Errorf("%w: the value is not hexadecimal: %.60q", ErrLine, fields[2])
 	}
-	return entry{byte(col), key, value}, nil
+	return entry{kv.Column(col), key, value}, nil
 }

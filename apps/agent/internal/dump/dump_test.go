@@ -11,19 +11,21 @@ import (
 	"testing"
 
 	"github.com/crabstore/crabstore/crabdb"
+	"github.com/crabstore/crabstore/kv"
+	"github.com/crabstore/crabstore/kv/crabkv"
 )
 
-func open(t testing.TB, opts crabdb.Options) *crabdb.DB {
+func open(t testing.TB, opts crabdb.Options) kv.KVStorage {
 	t.Helper()
-	db, err := crabdb.Open(filepath.Join(t.TempDir(), "s.crmem"), opts)
+	s, err := crabkv.Open(filepath.Join(t.TempDir(), "s.crmem"), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { db.Close() })
-	return db
+	t.Cleanup(func() { s.Close() })
+	return s.Whole()
 }
 
-func dumped(t testing.TB, db *crabdb.DB) string {
+func dumped(t testing.TB, db kv.KVStorage) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Write(context.Background(), db, &b); err != nil {
@@ -74,13 +76,14 @@ func TestRoundTrip(t *testing.T) {
 		}
 		return b
 	}
-	err := db.Update(context.Background(), func(tx *crabdb.Tx) error {
+	ctx := context.Background()
+	err := kv.Update(ctx, db, func(tx kv.KVStorage) error {
 		for range batchKeys + 100 {
-			if err := tx.Put(byte(r.IntN(256)), bytesOf(1+r.IntN(6)), bytesOf(r.IntN(30))); err != nil {
+			if err := tx.Put(ctx, kv.Column(r.IntN(256)), bytesOf(1+r.IntN(6)), bytesOf(r.IntN(30))); err != nil {
 				return err
 			}
 		}
-		return tx.Put(3, []byte("large"), bytesOf(batchBytes+1))
+		return tx.Put(ctx, 3, []byte("large"), bytesOf(batchBytes+1))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +112,7 @@ func FuzzLine(f *testing.F) {
 			}
 			return
 		}
-		again := appendLine(nil, e.col, crabdb.Entry{Key: e.key, Value: e.value})
+		again := appendLine(nil, byte(e.col), kv.Entry{Key: e.key, Value: e.value})
 		if got := bytes.TrimLeft(bytes.ToLower(line), "0+"); !bytes.Equal(bytes.TrimLeft(again[:len(again)-1], "0"), got) {
 			t.Errorf("%q encodes back to %q", line, again)
 		}

@@ -9,30 +9,10 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/crabstore/crabstore/crabdb"
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/kv/memkv"
 	"github.com/crabstore/crabstore/memory"
 )
-
-func TestLocate(t *testing.T) {
-	own := Location{Backend: Crabdb, Place: filepath.Join("d", "store.crmem"), Own: true}
-	for spec, want := range map[string]Location{
-		"":                own,
-		"crabdb:x.crmem":  {Backend: Crabdb, Place: "x.crmem"},
-		"crabdb:a:b":      {Backend: Crabdb, Place: "a:b"},
-		"crabdb:/abs/a b": {Backend: Crabdb, Place: "/abs/a b"},
-	} {
-		if got, err := Locate(spec, "d"); err != nil || got != want {
-			t.Errorf("%q: %v, %v, want %v", spec, got, err, want)
-		}
-	}
-	for _, spec := range []string{"x", "crabdb:", "pebble:x", "postgres://db", "etcd://h", "json:d", "sqlite:f", "tape:x", ":x", "CRABDB:x"} {
-		if _, err := Locate(spec, "d"); !errors.Is(err, ErrBackend) {
-			t.Errorf("%q: %v, want ErrBackend", spec, err)
-		}
-	}
-}
 
 func TestDir(t *testing.T) {
 	env := map[string]string{}
@@ -157,7 +137,7 @@ func textKeys(t *testing.T, s kv.KVStorage) (keys [][]byte) {
 // A store that a person opens by a wrong path is named.
 func TestNoStoreThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.crmem")
-	_, err := OpenEngine(context.Background(), Location{Backend: Crabdb, Place: path}, crabdb.Options{MustExist: true}, nil)
+	_, err := Open(context.Background(), Location{Backend: Crabdb, Place: path}, Change, nil)
 	if !errors.Is(err, ErrNoStore) {
 		t.Errorf("%v, want ErrNoStore", err)
 	}

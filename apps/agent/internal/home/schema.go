@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/crabstore/crabstore/agents"
+	"github.com/crabstore/crabstore/apps/agent/internal/migrate"
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/memory"
 	"github.com/crabstore/crabstore/sessions"
@@ -37,6 +38,18 @@ func refuseNewer(ctx context.Context, s kv.KVStorage) error {
 	return err
 }
 
+// refuseHalf refuses a store that a migration is being copied into.
+func refuseHalf(ctx context.Context, s kv.KVStorage) error {
+	mark, err := migrate.Marked(ctx, s)
+	switch {
+	case errors.Is(err, kv.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("%w: it holds part of what %s does; run the same \"agent store migrate\" again, which goes on where it was", ErrHalfMigrated, mark.From)
+}
+
 // upgrade brings a keyspace up to the version of this program. It can be cut
 // short at any place and begun again: the version is written last.
 func upgrade(ctx context.Context, s kv.KVStorage, tell func(string)) error {
@@ -47,7 +60,7 @@ func upgrade(ctx context.Context, s kv.KVStorage, tell func(string)) error {
 	if err != nil || v == SchemaVersion {
 		return err
 	}
-	empty, err := isEmpty(ctx, s)
+	empty, err := IsEmpty(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -60,9 +73,10 @@ func upgrade(ctx context.Context, s kv.KVStorage, tell func(string)) error {
 	return kv.Store(ctx, s, kv.Config, schemaKey(s), SchemaVersion)
 }
 
-func isEmpty(ctx context.Context, s kv.KVStorage) (bool, error) {
-	for _, col := range kv.Columns() {
-		for _, err := range s.ScanKeys(ctx, col, nil) {
+// IsEmpty tells whether a store has no key at all.
+func IsEmpty(ctx context.Context, s kv.KVStorage) (bool, error) {
+	for col := range 256 { // a file of another implementation may use more columns than ours
+		for _, err := range s.ScanKeys(ctx, kv.Column(col), nil) {
 			return false, err
 		}
 	}

@@ -7,11 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/crabstore/crabstore/crabdb"
 	"github.com/crabstore/crabstore/kv"
-	"github.com/crabstore/crabstore/kv/crabkv"
 )
 
 // Store is an open store.
@@ -23,7 +21,7 @@ type Store interface {
 // OpenRead opens a store that exists, to be read. It works beside a program that
 // writes it, and where nothing can be written.
 func OpenRead(ctx context.Context, l Location) (Store, error) {
-	s, err := OpenEngine(ctx, l, crabdb.Options{ReadOnly: true}, nil)
+	s, err := Open(ctx, l, Read, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -31,38 +29,100 @@ func OpenRead(ctx context.Context, l Location) (Store, error) {
 }
 
 // OpenWrite opens a store to be read and written, and creates it where it is
-// missing, with the directory of the default store. An older keyspace is brought
+// missing, with the home directory if it lies there. An older keyspace is brought
 // up to date; tell is called, with what is being done, where that takes a while. For
 // a program that writes the store it waits a few seconds, and then returns kv.ErrBusy.
 func OpenWrite(ctx context.Context, l Location, tell func(string)) (Store, error) {
-	if err := MakeDir(l); err != nil {
-		return nil, err
-	}
-	s, err := OpenEngine(ctx, l, crabdb.Options{}, tell)
+	s, err := Open(ctx, l, Make, tell)
 	if err != nil {
 		return nil, err
 	}
 	return checked(ctx, s, func(ctx context.Context, s kv.KVStorage) error { return upgrade(ctx, s, tell) })
 }
 
-// OpenEngine opens the engine's own store, whatever its keyspace: for what is
-// asked of the engine and not of the packages above it. It waits and tells as
-// OpenWrite does; to be read a store is never busy, and needs no tell.
-func OpenEngine(ctx context.Context, l Location, opts crabdb.Options, tell func(string)) (*crabkv.Store, error) {
-	s, err := waiting(ctx, tell, func() (*crabkv.Store, error) { return crabkv.Open(l.Place, opts) })
-	if errors.Is(err, fs.ErrNotExist) && missing(l.Place) {
-		return nil, fmt.Errorf("%w: %s", ErrNoStore, l.Place)
+// Open opens a store whatever its keyspace: for what is asked of the store and not of
+// the packages above it. It waits and tells as OpenWrite does; to be read a store is
+// never busy, and needs no tell. A store into which a migration is not finished is
+// ErrHalfMigrated.
+func Open(ctx context.Context, l Location, access Access, tell func(string)) (Store, error) {
+	s, err := open(ctx, l, access, tell)
+	if err != nil {
+		return nil, err
 	}
-	if errors.Is(err, crabdb.ErrNotStore) && empty(l.Place) {
-		return nil, fmt.Errorf("%w: %s is empty", ErrNoStore, l.Place)
+	return checked(ctx, s, refuseHalf)
+}
+
+func open(ctx context.Context, l Location, access Access, tell func(string)) (Store, error) {
+	b, known := find(l.Backend)
+	if !known || b.open == nil {
+		return nil, fmt.Errorf("%w: %s cannot be opened by this program", ErrBackend, l)
+	}
+	if err := l.suits(b, access); err != nil {
+		return nil, err
+	}
+	if access == Make {
+		if err := MakeDir(l); err != nil {
+			return nil, err
+		}
+	}
+	s, err := waiting(ctx, tell, func() (Store, error) { return b.open(ctx, l.Place, access) })
+	if access != Make {
+		err = l.missing(err)
 	}
 	return s, err
 }
 
-// empty tells of a file of no bytes. A store is made in it as where none is.
-func empty(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Size() == 0
+// suits refuses a path at which the store of another backend lies, and one at which
+// there is none where there has to be.
+func (l Location) suits(b backend, access Access) error {
+	if b.remote() {
+		return nil
+	}
+	if !something(l.Place) {
+		if access != Make {
+			return l.missing(fs.ErrNotExist)
+		}
+		return nil
+	}
+	if kind := kindAt(l.Place); kind != "" && kind != l.Backend {
+		return fmt.Errorf("%w: %s is a store of %s; write %s:%s", ErrBackend, l.Place, kind, kind, l.Place)
+	}
+	return nil
+}
+
+// missing makes an error of ErrNoStore where it comes of nothing being there.
+func (l Location) missing(err error) error {
+	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, crabdb.ErrNotStore) {
+		return err
+	}
+	switch _, there := os.Stat(l.Place); {
+	case errors.Is(there, fs.ErrNotExist):
+		return fmt.Errorf("%w: %s", ErrNoStore, l.Place)
+	case there == nil && !something(l.Place):
+		return fmt.Errorf("%w: %s is empty", ErrNoStore, l.Place)
+	}
+	return err
+}
+
+// OnlyCrabdb returns ErrUnable for the store of another backend.
+func OnlyCrabdb(l Location) error {
+	if l.Backend == Crabdb {
+		return nil
+	}
+	return fmt.Errorf("%w: it is for a file of crabdb, and %s is none", ErrUnable, l)
+}
+
+// Restore makes a store of what a backup of the same backend holds, where there is
+// none yet.
+func Restore(ctx context.Context, l Location, r io.Reader) error {
+	b, _ := find(l.Backend)
+	if b.restore == nil {
+		return fmt.Errorf("%w: a store of %s is restored by the tools of its server", ErrUnable, l.Backend)
+	}
+	if err := MakeDir(l); err != nil {
+		return err
+	}
+	return b.restore(ctx, l.Place, r)
 }
 
 // Done closes a store that was opened for one command, which has done its work; it
@@ -75,12 +135,7 @@ func Done(ctx context.Context, s Store) error {
 	return s.Close()
 }
 
-func missing(path string) bool {
-	_, err := os.Stat(path)
-	return errors.Is(err, fs.ErrNotExist)
-}
-
-// checked returns the store when the check of its keyspace is content with it.
+// checked returns the store when the check of what it holds is content with it.
 func checked(ctx context.Context, s Store, check func(context.Context, kv.KVStorage) error) (Store, error) {
 	if err := check(ctx, s); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -91,8 +146,8 @@ func checked(ctx context.Context, s Store, check func(context.Context, kv.KVStor
 // MakeDir makes the home directory, for its owner alone. Elsewhere the directory
 // of a store has to be there: a path that was mistyped is not made true.
 func MakeDir(l Location) error {
-	if !l.Own {
+	if l.Home == "" {
 		return nil
 	}
-	return os.MkdirAll(filepath.Dir(l.Place), 0o700)
+	return os.MkdirAll(l.Home, 0o700)
 }

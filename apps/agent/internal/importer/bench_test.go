@@ -2,14 +2,14 @@ package importer
 
 import (
 	"context"
-	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/crabstore/crabstore/apps/agent/internal/home"
+	"github.com/crabstore/crabstore/apps/agent/internal/home/storetest"
 	"github.com/crabstore/crabstore/apps/agent/internal/transcripts"
-	"github.com/crabstore/crabstore/crabdb"
-	"github.com/crabstore/crabstore/kv/crabkv"
+	"github.com/crabstore/crabstore/kv"
 )
 
 // BenchmarkImport imports 100,000 messages into a new store of the default engine,
@@ -17,25 +17,37 @@ import (
 //
 //	go test -run '^$' -bench Import -benchtime 1x ./apps/agent/internal/importer
 func BenchmarkImport(b *testing.B) {
+	benchmarkImport(b, home.Crabdb, 100_000)
+	b.ReportMetric(float64(usage().Maxrss)/1024, "peak-MiB")
+}
+
+// BenchmarkImportInto imports 10,000 messages into every backend of the build.
+//
+//	go test -tags pebble,json,postgres,etcd -run '^$' -bench ImportInto -benchtime 1x ./apps/agent/internal/importer
+func BenchmarkImportInto(b *testing.B) {
+	for _, backend := range home.BuiltIn() {
+		b.Run(backend, func(b *testing.B) { benchmarkImport(b, backend, 10_000) })
+	}
+}
+
+func benchmarkImport(b *testing.B, backend string, messages int) {
 	dir := b.TempDir()
-	newCorpus(1).write(b, dir, 100_000, 500)
+	newCorpus(1).write(b, dir, messages, 500)
 	found := walk(b, dir)
 	b.ResetTimer()
 	for range b.N {
-		path := filepath.Join(b.TempDir(), "store.crmem")
-		s, err := crabkv.Open(path, crabdb.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
+		s := storetest.Open(b, backend)
 		before := cpu()
 		report, err := Run(context.Background(), s, found, Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.ReportMetric((cpu() - before).Seconds(), "cpu-s")
-		st, err := s.Stats(context.Background())
-		if err != nil {
-			b.Fatal(err)
+		var st kv.Stats
+		if t, ok := kv.As[kv.Statser](s); ok {
+			if st, err = t.Stats(context.Background()); err != nil {
+				b.Fatal(err)
+			}
 		}
 		if err := s.Close(); err != nil {
 			b.Fatal(err)
@@ -50,7 +62,6 @@ func BenchmarkImport(b *testing.B) {
 		b.ReportMetric(float64(st.Memory)/(1<<20), "index-MiB")
 	}
 	b.StopTimer()
-	b.ReportMetric(float64(usage().Maxrss)/1024, "peak-MiB")
 }
 
 // cpu returns the processor time that this process took, which tells more than the

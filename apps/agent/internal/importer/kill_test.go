@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crabstore/crabstore/apps/agent/internal/home"
 	"github.com/crabstore/crabstore/crabdb"
 	"github.com/crabstore/crabstore/kv/crabkv"
 	"github.com/crabstore/crabstore/kv/memkv"
@@ -23,8 +24,8 @@ import (
 const (
 	childStore  = "CRABSTORE_CHILD_STORE"
 	childInput  = "CRABSTORE_CHILD_INPUT"
-	childPlain  = "CRABSTORE_CHILD_PLAIN"
-	kills       = "CRABSTORE_KILLS" // how often the child is killed; 10 if not said
+	childKind   = "CRABSTORE_CHILD_KIND"
+	kills       = "CRABSTORE_KILLS" // how often the child is killed, for each kind of store; 10 if not said
 	childCommit = 60                // messages
 )
 
@@ -42,7 +43,7 @@ func TestMain(m *testing.M) {
 // importAsChild imports, and writes a byte before and after each commit, so that
 // the parent kills at all stages of the work and not while the child starts.
 func importAsChild(path string) error {
-	s, err := crabkv.Open(path, crabdb.Options{Plain: os.Getenv(childPlain) != "", CheckpointEvery: 200_000})
+	s, err := openKind(os.Getenv(childKind), path)
 	if err != nil {
 		return err
 	}
@@ -61,15 +62,40 @@ func importAsChild(path string) error {
 	return s.Close()
 }
 
+// Two kinds of store that are crabdb's; the others are named as their backends.
+const (
+	sealed = "sealed"
+	plain  = "plain"
+)
+
+// openKind opens a store, those of crabdb with checkpoints all the time.
+func openKind(kind, path string) (home.Store, error) {
+	if kind == sealed || kind == plain {
+		return crabkv.Open(path, crabdb.Options{Plain: kind == plain, CheckpointEvery: 200_000})
+	}
+	return home.Open(context.Background(), home.Location{Backend: kind, Place: path}, home.Make, nil)
+}
+
+// localKinds are the kinds of store that this build has and that need no server.
+func localKinds() []string {
+	kinds := []string{sealed, plain}
+	for _, b := range home.BuiltIn() {
+		if b != home.Crabdb && home.Local(b) {
+			kinds = append(kinds, b)
+		}
+	}
+	return kinds
+}
+
 // A process killed at any instant of an import leaves a store with which the next
 // import comes to the same end as one that nothing disturbed.
 func TestKilledImport(t *testing.T) {
-	for _, plain := range []bool{false, true} {
-		t.Run(map[bool]string{false: "sealed", true: "plain"}[plain], func(t *testing.T) { testKilledImport(t, plain) })
+	for _, kind := range localKinds() {
+		t.Run(kind, func(t *testing.T) { testKilledImport(t, kind) })
 	}
 }
 
-func testKilledImport(t *testing.T, plain bool) {
+func testKilledImport(t *testing.T, kind string) {
 	n := 10
 	if v := os.Getenv(kills); v != "" {
 		n, _ = strconv.Atoi(v)
@@ -84,15 +110,15 @@ func testKilledImport(t *testing.T, plain bool) {
 	input := &fixture{t, dir, memkv.New()}
 	input.run(Options{})
 
-	path := filepath.Join(t.TempDir(), "store.crmem")
+	path := filepath.Join(t.TempDir(), "store")
 	for left := n; left > 0; left-- {
-		if finished := killChild(t, random, path, dir, plain); finished {
-			if err := os.Remove(path); err != nil { // begin again
+		if finished := killChild(t, random, path, dir, kind); finished {
+			if err := os.RemoveAll(path); err != nil { // begin again
 				t.Fatal(err)
 			}
 		}
 	}
-	s, err := crabkv.Open(path, crabdb.Options{Plain: plain})
+	s, err := openKind(kind, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,8 +127,10 @@ func testKilledImport(t *testing.T, plain bool) {
 	f.run(Options{})
 	wantSame(t, s, input.store)
 	f.wantSound()
-	if faults, err := s.DB().Check(context.Background()); err != nil || len(faults) > 0 {
-		t.Errorf("the file: %v, %v", faults, err)
+	if db, ok := home.Engine(s); ok {
+		if faults, err := db.Check(context.Background()); err != nil || len(faults) > 0 {
+			t.Errorf("the file: %v, %v", faults, err)
+		}
 	}
 	if again := f.run(Options{}); again.Changed() {
 		t.Errorf("another run changed %+v", again.Formats)
@@ -112,13 +140,10 @@ func testKilledImport(t *testing.T, plain bool) {
 // killChild has a child import and kills it at a random instant: after a number of
 // its commits, and some part of the time that one takes. It returns true when the
 // child was faster.
-func killChild(t *testing.T, random *rand.Rand, path, input string, plain bool) bool {
+func killChild(t *testing.T, random *rand.Rand, path, input, kind string) bool {
 	t.Helper()
 	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), childStore+"="+path, childInput+"="+input)
-	if plain {
-		child.Env = append(child.Env, childPlain+"=1")
-	}
+	child.Env = append(os.Environ(), childStore+"="+path, childInput+"="+input, childKind+"="+kind)
 	child.Stderr = os.Stderr
 	out, err := child.StdoutPipe()
 	if err != nil {

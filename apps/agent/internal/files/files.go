@@ -1,29 +1,25 @@
-package cli
+// Package files writes files whole or not at all.
+package files
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"golang.org/x/term"
 )
 
-func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+// ErrExists is returned by Write for a file that is there and to be kept.
+var ErrExists = errors.New("it exists; --force writes over it")
 
-// errExists is returned by writeFile for a file that is there and to be kept.
-var errExists = errors.New("it exists; --force writes over it")
-
-// writeFile writes a file whole or not at all: beside it, synced, and renamed. With
+// Write writes a file whole or not at all: beside it, synced, and renamed. With
 // keep it takes the place of nothing. The file is for its owner alone.
-func writeFile(path string, keep bool, write func(w io.Writer) error) error {
+func Write(path string, keep bool, write func(w io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil {
 		if keep {
-			return fmt.Errorf("%s: %w", path, errExists)
+			return fmt.Errorf("%s: %w", path, ErrExists)
 		}
 		if !info.Mode().IsRegular() { // a device or a pipe: there is nothing to keep whole
 			return writeThrough(path, write)
@@ -42,7 +38,7 @@ func writeFile(path string, keep bool, write func(w io.Writer) error) error {
 	if err := place(temp.Name(), path, keep); err != nil {
 		return errors.Join(err, os.Remove(temp.Name()))
 	}
-	return syncDir(filepath.Dir(path))
+	return SyncDir(filepath.Dir(path))
 }
 
 // fill writes a file and syncs it, before its name says that it is there.
@@ -67,7 +63,7 @@ func place(temp, path string, keep bool) error {
 	case err == nil:
 		return os.Remove(temp)
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("%s: %w", path, errExists)
+		return fmt.Errorf("%s: %w", path, ErrExists)
 	}
 	return os.Rename(temp, path)
 }
@@ -81,9 +77,9 @@ func writeThrough(path string, write func(w io.Writer) error) error {
 	return errors.Join(write(w), w.Flush(), f.Close())
 }
 
-// syncDir makes a new name in a directory safe from a power loss. Systems that
+// SyncDir makes a new name in a directory safe from a power loss. Systems that
 // cannot sync a directory need not.
-func syncDir(dir string) error {
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
@@ -93,37 +89,4 @@ func syncDir(dir string) error {
 		err = nil
 	}
 	return errors.Join(err, d.Close())
-}
-
-// input returns stdin as a stream that ends with an error when ctx does: a read of a
-// terminal cannot be called off, and whoever interrupts the program need not do so
-// twice.
-func (a *app) input(ctx context.Context) io.Reader {
-	r, w := io.Pipe()
-	go func() {
-		_, err := io.Copy(w, a.sys.In)
-		w.CloseWithError(err)
-	}()
-	context.AfterFunc(ctx, func() { w.CloseWithError(ctx.Err()) })
-	return r
-}
-
-// readInput reads a file, or stdin when its name is -, of at most so many bytes.
-func (a *app) readInput(ctx context.Context, name string, most int64) ([]byte, error) {
-	var in io.Reader
-	if name == "-" {
-		in = a.input(ctx)
-	} else {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		in = f
-	}
-	data, err := io.ReadAll(io.LimitReader(in, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fail("%s has more than %d bytes", name, most)
-	}
-	return data, err
 }

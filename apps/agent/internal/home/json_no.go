@@ -1,0 +1,8 @@
+//go:build !json
+
+package home
+
+var (
+	openJSON    opener
+	restoreJSON restorer
+)

@@ -1,0 +1,8 @@
+//go:build !pebble
+
+package home
+
+var (
+	openPebble    opener
+	restorePebble restorer
+)

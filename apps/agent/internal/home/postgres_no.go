@@ -1,0 +1,5 @@
+//go:build !postgres
+
+package home
+
+var openPostgres opener

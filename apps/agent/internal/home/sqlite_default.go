@@ -1,0 +1,5 @@
+//go:build sqlite
+
+package home
+
+const sqliteIsDefault = true
