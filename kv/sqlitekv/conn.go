@@ -15,7 +15,8 @@ import (
 
 // The statements that a connection prepares when they are first needed. They fit
 // every version of the table. Bounds are always given: a scan without an end ends
-// below a key that is longer than any.
+// below a key that is longer than any. The plus keeps SQLite from preparing a scan anew
+// whenever the column changes from or to 0 or 1, for which it might have another plan.
 const (
 	getValue = iota
 	putValue
@@ -110,27 +111,25 @@ func (c *conn) exec(id int, args ...any) (driver.Result, error) {
 func (c *conn) query(id int, take func(row []driver.Value) (more bool, err error), args ...any) error {
 	s, err := c.statement(id)
 	if err != nil {
-		return err
+		return c.checked(err)
 	}
 	rows, err := s.(driver.StmtQueryContext).QueryContext(context.Background(), named(args))
-	if err != nil {
-		return err
+	if err == nil {
+		err = each(rows, take)
 	}
-	if err := each(rows, take); err != nil {
-		return err
-	}
-	return c.check()
+	return c.checked(err)
 }
 
-// check finds out whether what was read may be a mixture of old and new.
-func (c *conn) check() error {
+// checked returns the error of a reading, or errChanged if what was read, or seems to be
+// corrupt, may be a mixture of old and new.
+func (c *conn) checked(err error) error {
 	if !c.watch || c.state.log {
-		return nil
+		return err
 	}
-	if now, err := c.file.state(); err != nil || now != c.state {
-		return errors.Join(errChanged, err)
+	if now, changed := c.file.state(); changed != nil || now != c.state {
+		return errors.Join(errChanged, changed)
 	}
-	return nil
+	return err
 }
 
 func each(rows driver.Rows, take func(row []driver.Value) (bool, error)) (err error) {
@@ -156,17 +155,16 @@ func each(rows driver.Rows, take func(row []driver.Value) (bool, error)) (err er
 // ask runs a query that is not prepared, of one row of numbers and texts.
 func (c *conn) ask(ctx context.Context, text string) (row []driver.Value, err error) {
 	rows, err := c.raw.(driver.QueryerContext).QueryContext(ctx, text, nil)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = each(rows, func(values []driver.Value) (bool, error) {
+			row = append(row, values...)
+			return false, nil
+		})
 	}
-	err = each(rows, func(values []driver.Value) (bool, error) {
-		row = append(row, values...)
-		return false, nil
-	})
 	if err == nil && row == nil {
 		err = fmt.Errorf("no answer to %q", text)
 	}
-	return row, err
+	return row, c.checked(err)
 }
 
 // run runs statements that are not prepared.

@@ -36,7 +36,7 @@ func keyOf(i int) []byte {
 func BenchmarkLayout(b *testing.B) {
 	const keys = 100_000
 	ctx := context.Background()
-	for _, size := range []int{256, 64 << 10} {
+	for _, size := range []int{256, 1024, 2048, 64 << 10} {
 		for name, table := range map[string]string{"rowid": table1, "clustered": table2} {
 			if b.Elapsed(); os.Getenv("LAYOUT") != "" && os.Getenv("LAYOUT") != fmt.Sprint(name, size) {
 				continue

@@ -15,22 +15,23 @@ const (
 	version       = 2
 )
 
-// The versions of the table. Every statement runs on either. Version 2 keeps the
-// values in the index by the key itself: see doc.go for what that gains.
+// The versions of the table, which every statement suits. Version 1 keeps the values in
+// the index by the key itself, version 2 beside it: doc.go has what that gains.
 const (
-	table1 = `CREATE TABLE entries (col INTEGER NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL) STRICT;
-		CREATE UNIQUE INDEX entries_by_key ON entries (col, key);`
-	table2 = `CREATE TABLE entries (col INTEGER NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL, PRIMARY KEY (col, key)) STRICT, WITHOUT ROWID;`
+	table1 = `CREATE TABLE entries (col INTEGER NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL, PRIMARY KEY (col, key)) STRICT, WITHOUT ROWID;`
+	table2 = `CREATE TABLE entries (col INTEGER NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL) STRICT;`
+	index2 = `CREATE UNIQUE INDEX entries_by_key ON entries (col, key);`
 )
 
-// migrations brings a store from a version to the one after it.
+// migrations brings a store from a version to the one after it; an empty file becomes
+// one of this version at once.
 var migrations = [version]string{
-	0: table2, // an empty file becomes a store at once
-	1: `ALTER TABLE entries RENAME TO entries1;
-		` + table2 + `
+	1: `ALTER TABLE entries RENAME TO entries1;` + table2 + `
 		INSERT INTO entries (col, key, value) SELECT col, key, value FROM entries1 ORDER BY col, key;
-		DROP TABLE entries1;`,
+		DROP TABLE entries1;` + index2,
 }
+
+const create = table2 + index2
 
 // label is what a database says of itself.
 type label struct{ application, version, tables int64 }
@@ -97,11 +98,11 @@ func migrate(ctx context.Context, c *conn) error {
 	if l.version == version {
 		return nil
 	}
-	first, last := l.version, int64(version)
-	if l.blank() {
-		last = 1
+	steps := []string{create}
+	if !l.blank() {
+		steps = migrations[l.version:]
 	}
-	for _, step := range migrations[first:last] {
+	for _, step := range steps {
 		if err := c.run(ctx, step); err != nil {
 			return err
 		}
@@ -126,20 +127,28 @@ func (s *Store) look(ctx context.Context) error {
 			}
 			return nil
 		}
-		c, err := dial(s.file, st.forReading())
-		if err != nil {
+		// The log, whose index SQLite may have to make, is opened for a store alone.
+		if err := s.lookAt(ctx, state{size: st.size, modified: st.modified}); err != nil || !st.log {
 			return err
 		}
-		defer c.close()
-		l, err := c.label(ctx)
-		if code(err) == sqlite3.SQLITE_NOTADB {
-			return fmt.Errorf("%w: %s is no SQLite database", ErrNotStore, s.file.path)
-		}
-		if err != nil {
-			return err
-		}
-		return l.check(s.file)
+		return s.lookAt(ctx, st)
 	})
+}
+
+func (s *Store) lookAt(ctx context.Context, st state) error {
+	c, err := dial(s.file, st.forReading())
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	l, err := c.label(ctx)
+	if code(err) == sqlite3.SQLITE_NOTADB {
+		return fmt.Errorf("%w: %s is no SQLite database", ErrNotStore, s.file.path)
+	}
+	if err != nil {
+		return err
+	}
+	return l.check(s.file)
 }
 
 // forWriting returns the parameters of the connection that writes. The log is cut to

@@ -72,7 +72,7 @@ func (s *Store) Stats(ctx context.Context) (kv.Stats, error) {
 		pageSize := row[1].(int64)
 		st.Keys, st.Bytes, st.DeadBytes = row[0].(int64), row[2].(int64)*pageSize+log, row[3].(int64)*pageSize
 		st.Detail = map[string]any{"log_bytes": log, "version": row[4], "sqlite_version": row[5]}
-		return c.check()
+		return nil
 	})
 	return st, err
 }
@@ -129,10 +129,7 @@ func (s *Store) copyTo(ctx context.Context, path string) (err error) {
 		if finishErr := b.Finish(); err == nil {
 			err = finishErr
 		}
-		if err == nil {
-			err = c.check()
-		}
-		return err
+		return c.checked(err)
 	})
 	return s.file.explain(err)
 }
