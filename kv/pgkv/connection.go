@@ -62,7 +62,7 @@ func newTable(ctx context.Context, address string, o Options) (*table, error) {
 // configOf reads an URL, and adds what it does not say.
 func configOf(address string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(address)
-	if err != nil {
+	if u, parsed := url.Parse(address); err != nil || parsed == nil && u.Scheme != "" && stranded(u, address) {
 		return nil, misread(address, err)
 	}
 	if plain, err := pgx.ParseConfig(address); err == nil && plain.RuntimeParams["pool_max_conns"] == "" {
@@ -87,22 +87,25 @@ func configOf(address string) (*pgxpool.Config, error) {
 // misread is the error of an URL that is none. It repeats of it only what cannot hold a
 // password: the driver's own error quotes all of it where it does not know its parts.
 func misread(address string, err error) error {
-	const want = "want postgres://user:password@host:5432/database?parameters"
+	const want = "want postgres://user:password@host:5432/database?parameters, with / ? # and @ in a password escaped"
 	u, parsed := url.Parse(address)
-	if parsed != nil || u.User == nil && u.RawQuery == "" || u.Host == "" || u.Opaque != "" {
+	if parsed != nil || u.Host == "" || stranded(u, address) {
 		return errors.New("pgkv: the address of the database cannot be read; " + want)
 	}
-	why := err.Error()
-	if _, tail, ok := strings.Cut(why, "`: "); ok && strings.HasPrefix(why, "cannot parse `") {
-		why = tail[:len(tail)]
-	}
+	_, why, _ := strings.Cut(err.Error(), "`: ") // what is before it is the address
 	password, _ := u.User.Password()
-	for _, secret := range []string{password, url.QueryEscape(password), url.PathEscape(password), u.Query().Get("password"), u.Query().Get("sslpassword")} {
-		if secret != "" && strings.Contains(why, secret) {
+	for _, secret := range []string{password, u.Query().Get("password"), u.Query().Get("sslpassword")} {
+		if secret != "" && (strings.Contains(why, secret) || strings.Contains(why, url.QueryEscape(secret))) {
 			why = "a parameter is wrong"
 		}
 	}
 	return fmt.Errorf("pgkv: the address of the database on %s cannot be read: %s; %s", u.Host, why, want)
+}
+
+// stranded tells whether a password is where a parser takes it for something else,
+// which happens when it has characters in it that should have been escaped.
+func stranded(u *url.URL, address string) bool {
+	return u.User == nil && strings.Contains(address, "@")
 }
 
 // placeOf names a database without secrets.

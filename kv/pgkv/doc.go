@@ -33,7 +33,7 @@
 // A scan whose range has fewer than 500 entries (32 in reverse) that take no more than 1 MiB
 // is one query, and holds no connection while the caller's code runs. A longer one
 // holds a transaction and reads page after page behind the last key. A value over 1 MiB
-// comes by itself, over 4 MiB in pieces, so that a page takes no more memory than that.
+// comes by itself, over 8 MiB in pieces, so that a page takes no more memory than that.
 //
 // # Connections
 //

@@ -19,7 +19,7 @@ const (
 	pageRows    = 500     // entries in a page of a scan
 	reverseRows = 32      // in the first page of one in reverse, which often wants the last entry alone
 	pageBytes   = 1 << 20 // values in a page; a larger value comes by itself
-	pieceBytes  = 4 << 20 // a larger value comes in pieces
+	pieceBytes  = 8 << 20 // a larger value comes in pieces
 	batchRows   = 1000    // changes in a statement
 	batchBytes  = 1 << 20 // changes that are sent before the server is asked how it went
 )
