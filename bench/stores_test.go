@@ -2,16 +2,25 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/crabstore/crabstore/crabdb"
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/kv/crabkv"
+	"github.com/crabstore/crabstore/kv/etcdkv"
+	"github.com/crabstore/crabstore/kv/etcdkv/etcdtest"
+	"github.com/crabstore/crabstore/kv/jsonkv"
 	"github.com/crabstore/crabstore/kv/memkv"
+	"github.com/crabstore/crabstore/kv/pebblekv"
+	"github.com/crabstore/crabstore/kv/pgkv"
+	"github.com/crabstore/crabstore/kv/pgkv/pgtest"
+	"github.com/crabstore/crabstore/kv/sqlitekv"
 )
 
 // store is one way to open a store in a directory.
@@ -35,7 +44,48 @@ func stores() []store {
 		{"crabdb-synced", crab(crabdb.Options{Sync: crabdb.SyncWrite})},
 		{"crabdb-plain", crab(crabdb.Options{Plain: true})},
 		{"memkv", func(*testing.B, string) kv.KVStorage { return memkv.New() }},
+		{"pebble", opened(func(dir string) (kv.KVStorage, error) {
+			return pebblekv.Open(filepath.Join(dir, "pebble"), pebblekv.Options{})
+		})},
+		{"sqlite", opened(func(dir string) (kv.KVStorage, error) {
+			return sqlitekv.Open(context.Background(), filepath.Join(dir, "sqlite"), sqlitekv.Options{})
+		})},
+		{"json", opened(func(dir string) (kv.KVStorage, error) {
+			return jsonkv.Open(filepath.Join(dir, "json"), jsonkv.Options{})
+		})},
+		{"postgres", func(b *testing.B, dir string) kv.KVStorage {
+			return address(b, dir, func() string { return pgtest.Shared(b).URL(b) }, func(url string) (kv.KVStorage, error) {
+				return pgkv.Open(context.Background(), url, pgkv.Options{})
+			})
+		}},
+		{"etcd", func(b *testing.B, dir string) kv.KVStorage {
+			return address(b, dir, func() string { return etcdtest.Place(b) }, func(url string) (kv.KVStorage, error) {
+				return etcdkv.Open(context.Background(), url, etcdkv.Options{})
+			})
+		}},
 	}
+}
+
+func opened(open func(dir string) (kv.KVStorage, error)) func(b *testing.B, dir string) kv.KVStorage {
+	return func(b *testing.B, dir string) kv.KVStorage {
+		s, err := open(dir)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return s
+	}
+}
+
+// address opens the store that a directory stands for, behind an address that is
+// made the first time.
+func address(b *testing.B, dir string, make func() string, open func(url string) (kv.KVStorage, error)) kv.KVStorage {
+	note := filepath.Join(dir, "address")
+	url, err := os.ReadFile(note)
+	if err != nil {
+		url = []byte(make())
+		check(b, os.WriteFile(note, url, 0o600))
+	}
+	return opened(func(string) (kv.KVStorage, error) { return open(string(url)) })(b, dir)
 }
 
 const (
@@ -216,6 +266,27 @@ func BenchmarkBatch100(b *testing.B) {
 					}
 				}
 				return nil
+			}))
+		}
+	})
+}
+
+// BenchmarkTransaction reads a counter, raises it and puts an entry beside it, all or
+// nothing.
+func BenchmarkTransaction(b *testing.B) {
+	v := value(0)
+	each(b, 0, func(b *testing.B, ctx context.Context, s kv.KVStorage) {
+		counter := kv.Key(s, "counter")
+		for i := 0; b.Loop(); i++ {
+			check(b, kv.Update(ctx, s, func(tx kv.KVStorage) error {
+				n, err := kv.Load[int](ctx, tx, kv.Config, counter)
+				if err != nil && !errors.Is(err, kv.ErrNotFound) {
+					return err
+				}
+				if err := tx.Put(ctx, kv.Session, key(n), v); err != nil {
+					return err
+				}
+				return kv.Store(ctx, tx, kv.Config, counter, n+1)
 			}))
 		}
 	})
