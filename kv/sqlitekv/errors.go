@@ -20,6 +20,14 @@ var (
 	// versions. It was not changed; the newer program reads it.
 	ErrVersion = errors.New("sqlitekv: made by a newer version")
 
+	// ErrPoisoned is returned by writes when an earlier sync failed: it is not known
+	// what of the earlier writes reached the disk. It wraps the cause. Open the store
+	// again, which starts from what the disk holds.
+	ErrPoisoned = errors.New("sqlitekv: an earlier sync failed; open the store again")
+
+	// errSync says that the log could not be synced by this package.
+	errSync = errors.New("sqlitekv: sync of the log")
+
 	// errChanged says that a file that nobody was writing was written while it was
 	// read. Where nothing has been handed out yet, the reading is done again.
 	errChanged = errors.New("the file changed while it was read")
@@ -32,6 +40,16 @@ func code(err error) int {
 		return e.Code() & 0xff
 	}
 	return sqlite3.SQLITE_OK
+}
+
+// failedSync tells whether an error is that of a sync, which cannot be made good by
+// another: the system may have forgotten what it could not write.
+func failedSync(err error) bool {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code() == sqlite3.SQLITE_IOERR_FSYNC || e.Code() == sqlite3.SQLITE_IOERR_DIR_FSYNC
+	}
+	return errors.Is(err, errSync)
 }
 
 // passes tells whether an error is one that waiting may cure.
@@ -48,7 +66,7 @@ func (f file) explain(err error) error {
 	case sqlite3.SQLITE_OK: // it is not SQLite's
 		return err
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return fmt.Errorf("%w: %s: another process has held the lock for over %v; find it with `fuser %s`, wait for it or end it, and try again: %w",
+		return fmt.Errorf("%w: %s: another process has held the lock for over %v; `fuser %s` finds it; wait for it or end it, and try again: %w",
 			kv.ErrBusy, f.path, patience, f.path, err)
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return fmt.Errorf("%w: %s: restore a backup, or save what can be read with `sqlite3 %s .recover`: %w",

@@ -2,6 +2,7 @@ package sqlitekv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 
@@ -127,20 +128,26 @@ func (s *Store) look(ctx context.Context) error {
 			}
 			return nil
 		}
-		// The log, whose index SQLite may have to make, is opened for a store alone.
-		if err := s.lookAt(ctx, state{size: st.size, modified: st.modified}); err != nil || !st.log {
-			return err
+		if st.log {
+			// A foreign database is told from its file alone, so that SQLite does not make
+			// an index of its log. Any other error may come of what is in the log only.
+			if err := s.lookAt(ctx, state{}); errors.Is(err, ErrNotStore) {
+				return err
+			}
 		}
 		return s.lookAt(ctx, st)
 	})
 }
 
+// lookAt reads what a file in a state says of itself; in no state, what it says without
+// its log.
 func (s *Store) lookAt(ctx context.Context, st state) error {
 	c, err := dial(s.file, st.forReading())
 	if err != nil {
 		return err
 	}
 	defer c.close()
+	c.state, c.watch = st, st != state{}
 	l, err := c.label(ctx)
 	if code(err) == sqlite3.SQLITE_NOTADB {
 		return fmt.Errorf("%w: %s is no SQLite database", ErrNotStore, s.file.path)

@@ -2,6 +2,7 @@ package sqlitekv
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"sync"
 
@@ -32,6 +33,7 @@ type Store struct {
 	shut    sync.Once
 	writer  chan *conn // holds the one connection that writes, while nobody does
 	readers pool
+	poison  error // guarded by having the writer: the sync that failed
 	cache   kv.Cache
 }
 
@@ -206,7 +208,14 @@ func (s *Store) inTurn(ctx context.Context, fn func(*conn) error) error {
 	select {
 	case c := <-s.writer:
 		defer func() { s.writer <- c }()
-		return fn(c)
+		if s.poison != nil {
+			return s.poison
+		}
+		err := fn(c)
+		if failedSync(err) {
+			s.poison = fmt.Errorf("%w: %s: %w", ErrPoisoned, s.file.path, err)
+		}
+		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-s.closing:

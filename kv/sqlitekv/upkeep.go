@@ -27,12 +27,12 @@ func (s *Store) checkpoint(c *conn) error {
 	if err != nil || row[0] == int64(0) {
 		return err
 	}
-	return syncFile(s.file.log()) // what is not in the database yet is safe there
+	return syncLog(s.file.log()) // what is not in the database yet is safe there
 }
 
-// syncFile syncs a file, if it is there. It must not be one on which SQLite has locks:
-// the log has none.
-func syncFile(path string) error {
+// syncLog syncs a log, if it is there. SQLite has no locks on it, unlike the database,
+// so that it may be opened and closed.
+func syncLog(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -41,7 +41,10 @@ func syncFile(path string) error {
 		return err
 	}
 	defer f.Close() // it was synced, or has failed
-	return f.Sync()
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("%w: %w", errSync, err)
+	}
+	return nil
 }
 
 // Compact writes the database anew without the space of what was overwritten and

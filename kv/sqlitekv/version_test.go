@@ -2,6 +2,7 @@ package sqlitekv
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -25,7 +26,7 @@ func fixture(t testing.TB, path string, application, version int, texts ...strin
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.close() })
-	label := fmt.Sprintf(`PRAGMA journal_mode = WAL; PRAGMA application_id = %d; PRAGMA user_version = %d`, application, version)
+	label := fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d; PRAGMA journal_mode = WAL`, application, version)
 	for _, text := range append([]string{label}, texts...) {
 		if err := c.run(ctx, text); err != nil {
 			t.Fatal(err)
@@ -225,4 +226,30 @@ func TestMigrationIsAllOrNothing(t *testing.T) {
 	}
 	defer s.Close()
 	wantAll(t, s, want)
+}
+
+// A process was killed while it created a store, before the commit: what is in the file
+// is undone by the journal beside it, and the store is created anew.
+func TestCreationThatWasCutShort(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	c := fixture(t, path, applicationID, version, create, `INSERT INTO entries VALUES (2, x'6B', x'76')`, `PRAGMA journal_mode = DELETE`)
+	if err := c.close(); err != nil {
+		t.Fatal(err)
+	}
+	journal := make([]byte, 512)
+	copy(journal, "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7") // and no records: the file had no pages
+	binary.BigEndian.PutUint32(journal[20:], 512)     // the size of a sector
+	binary.BigEndian.PutUint32(journal[24:], 4096)    // and of a page
+	if err := os.WriteFile(path+"-journal", journal, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(ctx, path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	wantAll(t, s, map[string]string{})
+	if err := s.Put(ctx, kv.Memory, []byte("k"), nil); err != nil {
+		t.Error(err)
+	}
 }

@@ -1,0 +1,186 @@
+package sqlitekv
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/crabstore/crabstore/kv"
+)
+
+// Two stores on one file stand for two processes: a store queues its own writers.
+func twoStores(t *testing.T) (mine, others *Store) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "store.db")
+	var stores [2]*Store
+	for i := range stores {
+		s, err := Open(ctx, path, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		stores[i] = s
+	}
+	return stores[0], stores[1]
+}
+
+// hold has a store hold the lock for writing until it is released.
+func hold(s *Store) (release func()) {
+	end, ended := make(chan struct{}), make(chan error)
+	go func() {
+		ended <- s.Update(ctx, func(kv.KVStorage) error {
+			<-end
+			return nil
+		})
+	}()
+	synctest.Wait()
+	return func() {
+		close(end)
+		<-ended
+	}
+}
+
+func writes(s *Store) map[string]func(ctx context.Context) error {
+	return map[string]func(ctx context.Context) error{
+		"Put": func(ctx context.Context) error { return s.Put(ctx, kv.Memory, []byte("k"), nil) },
+		"Delete": func(ctx context.Context) error {
+			_, err := s.Delete(ctx, kv.Memory, []byte("k"))
+			return err
+		},
+		"Update": func(ctx context.Context) error {
+			return s.Update(ctx, func(tx kv.KVStorage) error { return tx.Put(ctx, kv.Memory, []byte("k"), nil) })
+		},
+		"Compact": s.Compact,
+	}
+}
+
+func TestBusyAfterFiveSecondsAndFourTries(t *testing.T) {
+	for name := range writes(nil) {
+		synctest.Test(t, func(t *testing.T) {
+			mine, others := twoStores(t)
+			release := hold(others)
+			before := time.Now()
+			err := writes(mine)[name](ctx)
+			if !errors.Is(err, kv.ErrBusy) || !strings.Contains(err.Error(), mine.file.path) {
+				t.Errorf("%s: %v; want kv.ErrBusy with the path", name, err)
+			}
+			if waited, want := time.Since(before), 5*time.Second+375*time.Millisecond; waited != want {
+				t.Errorf("%s: waited for %v; want %v", name, waited, want)
+			}
+			release()
+			if err := writes(mine)[name](ctx); err != nil {
+				t.Errorf("%s when the lock is free: %v", name, err)
+			}
+		})
+	}
+}
+
+func TestTheLockIsTakenWhenItIsFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mine, others := twoStores(t)
+		release := hold(others)
+		done := make(chan error, 1)
+		before := time.Now()
+		go func() { done <- mine.Put(ctx, kv.Memory, []byte("k"), nil) }()
+		time.Sleep(3 * time.Second)
+		release()
+		if err := <-done; err != nil || time.Since(before) > 3*time.Second+50*time.Millisecond {
+			t.Errorf("%v after %v", err, time.Since(before))
+		}
+	})
+}
+
+func TestWaitingForALockEnds(t *testing.T) {
+	for name := range writes(nil) {
+		synctest.Test(t, func(t *testing.T) {
+			mine, others := twoStores(t)
+			release := hold(others)
+			defer release()
+			limited, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			before := time.Now()
+			if err := writes(mine)[name](limited); !errors.Is(err, context.DeadlineExceeded) || time.Since(before) != time.Second {
+				t.Errorf("%s with a context: %v after %v", name, err, time.Since(before))
+			}
+			done := make(chan error, 1)
+			go func() { done <- writes(mine)[name](ctx) }()
+			synctest.Wait()
+			before = time.Now()
+			if err := mine.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := <-done; !errors.Is(err, kv.ErrClosed) || time.Since(before) != 0 {
+				t.Errorf("%s of a store that is closed: %v after %v", name, err, time.Since(before))
+			}
+		})
+	}
+}
+
+// A Put that waits for its turn does not keep Close, called by who has the turn, from
+// returning.
+func TestCloseInAnUpdateForWhichOthersWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := twoStores(t)
+		waiting := make(chan error, 1)
+		err := s.Update(ctx, func(tx kv.KVStorage) error {
+			go func() { waiting <- s.Put(ctx, kv.Memory, []byte("k"), nil) }()
+			synctest.Wait()
+			if err := tx.Put(ctx, kv.Memory, []byte("k"), nil); err != nil {
+				t.Error(err)
+			}
+			return s.Close()
+		})
+		if !errors.Is(err, kv.ErrClosed) {
+			t.Errorf("Update: %v", err)
+		}
+		if err := <-waiting; !errors.Is(err, kv.ErrClosed) {
+			t.Errorf("Put: %v", err)
+		}
+	})
+}
+
+// Readers see the store as it was while another process writes and while this one
+// does, as many at a time as there are.
+func TestReadersDoNotWaitForWriters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mine, others := twoStores(t)
+		if err := mine.Put(ctx, kv.Memory, []byte("k"), []byte("v")); err != nil {
+			t.Fatal(err)
+		}
+		release := hold(others)
+		defer release()
+		defer hold(mine)()
+		before := time.Now()
+		var nested func(depth int)
+		nested = func(depth int) {
+			for e, err := range mine.Scan(ctx, kv.Memory, nil) {
+				if err != nil || string(e.Value) != "v" {
+					t.Fatalf("%q, %v", e.Value, err)
+				}
+				if depth > 0 {
+					nested(depth - 1)
+				}
+			}
+		}
+		nested(3 * maxIdle)
+		if value, err := mine.Get(ctx, kv.Memory, []byte("k")); err != nil || string(value) != "v" {
+			t.Errorf("Get: %q, %v", value, err)
+		}
+		if err := mine.View(ctx, func(tx kv.KVStorage) error {
+			_, err := tx.Get(ctx, kv.Memory, []byte("k"))
+			return err
+		}); err != nil {
+			t.Error(err)
+		}
+		if time.Since(before) != 0 {
+			t.Errorf("they waited for %v", time.Since(before))
+		}
+		if n := len(mine.readers.idle); n > maxIdle {
+			t.Errorf("%d connections are kept", n)
+		}
+	})
+}
