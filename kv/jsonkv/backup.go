@@ -102,9 +102,14 @@ func Restore(ctx context.Context, dir string, r io.Reader) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	return s.restore(ctx, &all)
+}
+
+// restore fills an empty store.
+func (s *Store) restore(ctx context.Context, all *state) error {
 	return s.write(ctx, func(now *frozen.Snapshot) ([]kv.Change, error) {
 		if n := now.Entries.Len(); n > 0 {
-			return nil, fmt.Errorf("jsonkv: %s holds a store of %d keys; name another directory: %w", dir, n, fs.ErrExist)
+			return nil, fmt.Errorf("jsonkv: %s holds a store of %d keys; name another directory: %w", s.dir, n, fs.ErrExist)
 		}
 		var changes []kv.Change
 		for at, value := range all.entries.Ascend("") {

@@ -26,37 +26,33 @@ type commit struct {
 	Remove  []string          `json:"remove,omitempty"`
 }
 
-// readCommit reads the commit that is to be carried out, if there is one, and an
-// empty one if not.
-func readCommit(d disk) (*commit, fs.FileInfo, error) {
-	info, err := d.Lstat(commitName)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &commit{}, nil, nil
-	} else if err != nil {
-		return nil, nil, err
-	}
+// readCommit reads the commit that is to be carried out, and an empty one if there is
+// none.
+func readCommit(d disk) (*commit, error) {
 	data, err := d.ReadFile(commitName)
-	if err != nil {
-		return nil, nil, moving(err)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &commit{}, nil
+	} else if err != nil {
+		return nil, err
 	}
 	var c commit
 	if err := json.Unmarshal(data, &c); err != nil || c.Format != commitFormat || c.Version < 1 {
-		return nil, nil, fmt.Errorf("%w: %s: want a commit with \"format\": %q; without it the documents may be of two moments: restore a backup, or move it away and look at them", kv.ErrCorrupt, commitName, commitFormat)
+		return nil, fmt.Errorf("%w: %s: want a commit with \"format\": %q; without it the documents may be of two moments: restore a backup, or move it away and look at them", kv.ErrCorrupt, commitName, commitFormat)
 	}
 	if c.Version > formatVersion {
-		return nil, nil, fmt.Errorf("%w: %s is of version %d, this program knows versions up to %d; use a newer one", ErrVersion, commitName, c.Version, formatVersion)
+		return nil, fmt.Errorf("%w: %s is of version %d, this program knows versions up to %d; use a newer one", ErrVersion, commitName, c.Version, formatVersion)
 	}
 	for name, from := range c.Replace {
 		if !isDocument(name) || !isNew(from) || path.Dir(from) != path.Dir(name) {
-			return nil, nil, fmt.Errorf("%w: %s replaces %.40q by %.40q", kv.ErrCorrupt, commitName, name, from)
+			return nil, fmt.Errorf("%w: %s replaces %.40q by %.40q", kv.ErrCorrupt, commitName, name, from)
 		}
 	}
 	for _, name := range c.Remove {
 		if !isDocument(name) || name == storeDocument {
-			return nil, nil, fmt.Errorf("%w: %s removes %.40q", kv.ErrCorrupt, commitName, name)
+			return nil, fmt.Errorf("%w: %s removes %.40q", kv.ErrCorrupt, commitName, name)
 		}
 	}
-	return &c, info, nil
+	return &c, nil
 }
 
 const commitFormat = formatName + "-commit"

@@ -53,31 +53,39 @@ type osDisk struct {
 
 // openDisk opens a directory, and creates it where the options do not forbid it.
 func openDisk(dir string, readOnly bool) (osDisk, error) {
-	_, err := os.Stat(dir)
-	if errors.Is(err, fs.ErrNotExist) && !readOnly {
-		if err := makeDir(dir); err != nil {
-			return osDisk{}, err
-		}
-	} else if err != nil {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !readOnly:
+		err = makeDir(dir)
+	case err == nil && !info.IsDir():
+		err = fmt.Errorf("%w: %s is no directory", ErrNotStore, dir)
+	}
+	if err != nil {
 		return osDisk{}, fmt.Errorf("jsonkv: opening the store in %s: %w", dir, err)
 	}
 	root, err := os.OpenRoot(dir)
-	if errors.Is(err, syscall.ENOTDIR) {
-		return osDisk{}, fmt.Errorf("%w: %s is no directory", ErrNotStore, dir)
-	}
 	return osDisk{root, dir}, err
 }
 
-// makeDir makes a directory that lasts, as far as the one above it did.
+// makeDir makes a directory, and those above it that are missing, so that they last.
 func makeDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	dir = filepath.Clean(dir)
+	above := filepath.Dir(dir)
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrNotExist) && above != dir {
+		if err := makeDir(above); err != nil {
+			return err
+		}
+		err = os.Mkdir(dir, 0o700)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	above, err := os.Open(filepath.Dir(filepath.Clean(dir)))
+	parent, err := os.Open(above)
 	if err != nil {
 		return err
 	}
-	return syncDir(above)
+	return syncDir(parent)
 }
 
 // syncDir syncs a directory and closes it. Windows cannot, nor can some file systems

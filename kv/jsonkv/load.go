@@ -32,8 +32,8 @@ func (s *state) delete(name, at string) {
 	s.documents = s.documents.Put(name, document.Delete(at))
 }
 
-// survey tells in which files a store is: for each document its file, which is a new
-// one when a commit has been made and not yet been carried out.
+// survey tells in which files a store is: for each document its file, which is still a
+// new one when a commit has been written down and not yet been carried out.
 type survey map[string]source
 
 type source struct {
@@ -44,10 +44,9 @@ type source struct {
 // errMoving says that files changed while they were looked at.
 var errMoving = errors.New("files change")
 
-// look surveys a directory. A commit in progress is a source itself: a survey made
-// before it is not the same as one made after it.
+// look surveys a directory.
 func look(d disk) (survey, *commit, error) {
-	c, at, err := readCommit(d)
+	c, err := readCommit(d)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -64,11 +63,12 @@ func look(d disk) (survey, *commit, error) {
 		}
 	}
 	for name, from := range c.Replace {
-		found[name] = source{file: name}
 		if _, err := d.Lstat(from); err == nil {
 			found[name] = source{file: from}
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, err
+		} else {
+			found[name] = source{file: name} // it has become the document
 		}
 	}
 	for name, s := range found {
@@ -80,12 +80,7 @@ func look(d disk) (survey, *commit, error) {
 		}
 		found[name] = s
 	}
-	_, after, err := readCommit(d)
-	if err == nil && !same(d, at, after) {
-		err = errMoving
-	}
-	found[commitName] = source{commitName, at}
-	return found, c, err
+	return found, c, nil
 }
 
 // moving tells that a file that was there is not any more.
@@ -112,45 +107,43 @@ func (s survey) equal(d disk, t survey) bool {
 const patience = 1000
 
 // readAll reads all documents as they are at one moment, whoever is writing them: it
-// looks before and after, and what is the same then was so in between. Every file
-// differs from the one that it replaced, and a commit removes documents when it has
-// replaced all others.
+// looks before and after, and what is the same then was so in between. It rests on
+// this: a commit that is written down counts, no file is the one that it replaced, and
+// documents go when all others of the commit have been replaced.
 func readAll(d disk) (texts map[string][]byte, found survey, c *commit, err error) {
-	known, last := map[string][]byte{}, survey{}
+	var last survey
 	for range patience {
-		if found, c, err = look(d); err == errMoving {
-			continue
-		} else if err != nil {
-			return nil, nil, nil, err
+		if found, c, err = look(d); err == nil {
+			texts, err = found.read(d, last, texts)
+			last = found
 		}
-		texts = map[string][]byte{}
-		for name, s := range found {
-			if name == commitName {
-				continue
+		if err == nil {
+			var again survey
+			if again, _, err = look(d); err == nil && found.equal(d, again) {
+				return texts, found, c, nil
 			}
-			text, ok := known[name]
-			if !ok || !same(d, s.info, last[name].info) {
-				if text, err = d.ReadFile(s.file); err != nil {
-					break
-				}
-			}
-			texts[name] = text
 		}
-		known, last = texts, found
-		if moving(err) == errMoving {
-			known, last = map[string][]byte{}, survey{}
-			continue
-		} else if err != nil {
-			return nil, nil, nil, err
-		}
-		again, _, err := look(d)
-		if err == nil && found.equal(d, again) {
-			return texts, found, c, nil
-		} else if err != nil && err != errMoving {
+		if err != nil && err != errMoving {
 			return nil, nil, nil, err
 		}
 	}
 	return nil, nil, nil, fmt.Errorf("%w: it is being written without a pause; try again", kv.ErrBusy)
+}
+
+// read reads the documents, except those whose texts were read at the last survey and
+// are the same. A document whose text is missing is not there any more.
+func (s survey) read(d disk, last survey, known map[string][]byte) (texts map[string][]byte, err error) {
+	texts = map[string][]byte{}
+	for name, from := range s {
+		text, ok := known[name]
+		if !ok || !same(d, from.info, last[name].info) {
+			if text, err = d.ReadFile(from.file); err != nil {
+				return texts, moving(err)
+			}
+		}
+		texts[name] = text
+	}
+	return texts, nil
 }
 
 // parseAll makes a state of the documents of a store in dir.

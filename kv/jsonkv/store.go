@@ -111,7 +111,7 @@ func (s *Store) settle(found survey, c *commit) error {
 	} else if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if found[commitName].info != nil {
+	if c.Format != "" {
 		if err := w.carryOut(c); err != nil {
 			return err
 		}
@@ -119,7 +119,6 @@ func (s *Store) settle(found survey, c *commit) error {
 	if err := w.tidy(); err != nil {
 		return err
 	}
-	delete(found, commitName)
 	for name, from := range found {
 		w.stamps[name] = from.info
 		if from.info.ModTime().After(w.last) {
