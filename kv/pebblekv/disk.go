@@ -103,16 +103,6 @@ func (d *disk) rest() {
 	}
 }
 
-// ReuseForWrite makes a new file in place of an old one. A log that is written over
-// would change under those who read the store beside us.
-func (d *disk) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	f, err := d.Create(newname, category)
-	if err != nil {
-		return nil, err
-	}
-	return f, d.Remove(oldname)
-}
-
 func (d *disk) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	if d.gone(name) {
 		if f, err := d.memory.Open(name, opts...); err == nil {
@@ -150,9 +140,14 @@ func (d *disk) Remove(name string) error {
 
 func (d *disk) Rename(oldname, newname string) error {
 	if d.gone(newname) {
-		return d.failed()
+		return nil
 	}
-	return d.FS.Rename(oldname, newname)
+	err := d.FS.Rename(oldname, newname)
+	if err != nil && d.owns(newname) {
+		d.fail(err)
+		return nil
+	}
+	return err
 }
 
 // role is what the failure of a file means.

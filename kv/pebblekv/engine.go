@@ -2,7 +2,7 @@ package pebblekv
 
 import (
 	"fmt"
-	"sync/atomic"
+	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -34,11 +34,13 @@ func startEngine(dir string, opts *pebble.Options) (db *pebble.DB, err error) {
 }
 
 // engineOptions are those of every store. What pebble has to say goes to n.
-func engineOptions(fsys vfs.FS, n *news) *pebble.Options {
+func engineOptions(fsys vfs.FS, n *news, o Options) *pebble.Options {
 	opts := &pebble.Options{
 		FS:                          fsys,
+		ReadOnly:                    o.ReadOnly,
 		FormatMajorVersion:          format,
 		Merger:                      &pebble.Merger{Name: layout, Merge: pebble.DefaultMerger.Merge},
+		Cleaner:                     cleaner{},
 		CacheSize:                   cacheSize,
 		MemTableSize:                memTableSize,
 		MemTableStopWritesThreshold: memTablesAtAll,
@@ -50,29 +52,59 @@ func engineOptions(fsys vfs.FS, n *news) *pebble.Options {
 		Logger: n,
 		EventListener: &pebble.EventListener{
 			BackgroundError: n.keep,
-			DataCorruption:  func(info pebble.DataCorruptionInfo) { n.keep(translate(info.Details)) },
+			DataCorruption: func(info pebble.DataCorruptionInfo) {
+				n.keep(fmt.Errorf("%w: %s: %w", kv.ErrCorrupt, info.Path, info.Details))
+			},
 		},
 	}
 	for i := range opts.Levels {
 		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
+	if o.tune != nil {
+		o.tune(opts)
+	}
 	return opts
 }
 
-// news is what pebble tells beside the answers to calls. It is kept, not logged.
-type news struct {
-	last  atomic.Pointer[error]
-	fatal func(error) // told what pebble would end the process for
+// cleaner is pebble's DeleteCleaner, but that logs are deleted at once too: pebble keeps
+// some to write over them, which would change them under those who read beside us, and
+// after a power loss show old records where new ones were lost. It does not do that where
+// the cleaner is an ArchiveCleaner, or has what makes one.
+type cleaner struct {
+	pebble.DeleteCleaner
+	noReuse
 }
 
-func (n *news) keep(err error) { n.last.Store(&err) }
+type noReuse struct{ pebble.ArchiveCleaner }
 
-// background returns the last failure of work in the background, or nil.
-func (n *news) background() error {
-	if err := n.last.Load(); err != nil {
-		return *err
+// news is what pebble tells beside the answers to calls. It is kept, not logged.
+type news struct {
+	fatal func(error) // told what pebble would end the process for
+
+	mu   sync.Mutex
+	last error         // of work in the background
+	more chan struct{} // closed, if it is there, when another one comes
+}
+
+func (n *news) keep(err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.last = translate(err)
+	if n.more != nil {
+		close(n.more)
+		n.more = nil
 	}
-	return nil
+}
+
+// background returns the last failure of work in the background, or nil, and what is
+// closed at the next one.
+func (n *news) background() (last error, next <-chan struct{}) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.more == nil {
+		n.more = make(chan struct{})
+	}
+	return n.last, n.more
 }
 
 // Infof is of pebble.Logger.

@@ -44,7 +44,7 @@ func translate(err error) error {
 		return fmt.Errorf("%w: %w", kv.ErrClosed, err)
 	case errors.Is(err, pebble.ErrReadOnly):
 		return fmt.Errorf("%w: %w", kv.ErrReadOnly, err)
-	case !pebble.IsCorruptionError(err):
+	case !pebble.IsCorruptionError(err), errors.Is(err, kv.ErrCorrupt):
 		return err
 	}
 	if info := pebble.ExtractDataCorruptionInfo(err); info != nil {

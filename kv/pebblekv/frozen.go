@@ -45,7 +45,7 @@ type held struct {
 
 // freezeRounds bounds how often a directory is looked at again. One round takes a
 // fraction of a millisecond, and a busy writer makes a file every few.
-const freezeRounds = 1000
+const freezeRounds = 100
 
 // freeze returns a directory as it is now. Close it.
 func freeze(fsys vfs.FS, dir string) (*frozen, error) {
@@ -196,10 +196,10 @@ func (s *section) Close() error                           { return nil }
 // beside a writer that opens the store too, and a table that was made, named and given
 // up between two listings, by a compaction that left nothing, can be missed: so what
 // looks damaged, or to be missing, is looked at again.
-func (s *Store) openReadOnly(fsys vfs.FS, _ bool) (err error) {
+func (s *Store) openReadOnly(fsys vfs.FS, o Options) (err error) {
 	const attempts = 5
 	for range attempts {
-		err = s.openFrozen(fsys)
+		err = s.openFrozen(fsys, o)
 		if !errors.Is(err, kv.ErrCorrupt) && !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
@@ -207,7 +207,7 @@ func (s *Store) openReadOnly(fsys vfs.FS, _ bool) (err error) {
 	return err
 }
 
-func (s *Store) openFrozen(fsys vfs.FS) error {
+func (s *Store) openFrozen(fsys vfs.FS, o Options) error {
 	exists, err := inspect(fsys, s.dir)
 	if err != nil {
 		return err
@@ -219,9 +219,7 @@ func (s *Store) openFrozen(fsys vfs.FS) error {
 		return err
 	}
 	s.fsys, s.news.fatal = s.frozen, s.news.keep
-	opts := engineOptions(s.frozen, &s.news)
-	opts.ReadOnly = true
-	if s.db, err = startEngine(s.dir, opts); err != nil {
+	if s.db, err = startEngine(s.dir, engineOptions(s.frozen, &s.news, o)); err != nil {
 		return errors.Join(err, s.frozen.close())
 	}
 	return nil

@@ -2,6 +2,7 @@ package pebblekv
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 
@@ -40,7 +41,9 @@ func (s *Store) Checkpoint(ctx context.Context) error {
 }
 
 // Compact rewrites all that holds something overwritten or deleted, which gives its
-// space back. It returns when it is done, when ctx has ended, or with kv.ErrClosed.
+// space back. It returns when it is done, when ctx has ended, with kv.ErrClosed, or with
+// the first failure of any compaction: pebble tries again what failed before it does
+// what it is asked for.
 func (s *Store) Compact(ctx context.Context) error {
 	leave, err := s.maintain(ctx)
 	if err != nil {
@@ -49,23 +52,28 @@ func (s *Store) Compact(ctx context.Context) error {
 	defer leave()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go func() { // Close does not wait for what may take minutes
+	_, failure := s.news.background()
+	go func() {
 		select {
-		case <-s.closed:
+		case <-failure:
+			err, _ := s.news.background()
+			cancel(err)
+		case <-s.closed: // which does not wait for what may take minutes
 			cancel(kv.ErrClosed)
 		case <-ctx.Done():
 		}
 	}()
 	behindAll := bytes.Repeat([]byte{0xFF}, 1+kv.MaxKeySize+1)
 	err = s.db.Compact(ctx, []byte{0}, behindAll, true)
-	switch failed := s.disk.failed(); {
-	case failed != nil:
+	if failed := s.disk.failed(); failed != nil {
 		return failed
-	case err != nil && ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil:
-		return fmt.Errorf("pebblekv: compacting %s: %w", s.dir, translate(err))
 	}
+	if err != nil {
+		return fmt.Errorf("pebblekv: compacting %s: %w", s.dir, translate(cmp.Or(context.Cause(ctx), err)))
+	}
+	// Files are deleted by a goroutine of pebble's. It takes its time only where
+	// deletions are paced, which is why the name warns; here they are not.
+	s.db.TestOnlyWaitForCleaning()
 	return nil
 }
 
@@ -105,7 +113,7 @@ func (s *Store) Stats(ctx context.Context) (kv.Stats, error) {
 	if s.disk != nil && s.disk.failed() != nil {
 		st.Detail["poisoned"] = s.disk.failed().Error()
 	}
-	if err := s.news.background(); err != nil {
+	if err, _ := s.news.background(); err != nil {
 		st.Detail["background_failure"] = err.Error()
 	}
 	return st, nil

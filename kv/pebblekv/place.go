@@ -114,12 +114,17 @@ func checkNames(dir string, names []string) error {
 	return nil
 }
 
-// checkUnused refuses a directory with things in it that pebble did not put there.
+// checkUnused refuses a directory with things in it but what pebble makes first of a
+// store: the lock and a manifest, before the marker that names it and all else. A store
+// that has lost its manifest must not be taken for one that was never made: pebble would
+// make it anew and delete its tables.
 func checkUnused(dir string, names []string) error {
 	for _, name := range names {
 		switch {
-		case storeFile.MatchString(name), strings.HasSuffix(name, ".dbtmp"), strings.HasPrefix(name, backupPrefix):
-		case name == "LOCK", name == "lost+found": // the latter is in a fresh file system
+		case name == "LOCK", isManifest(name):
+		case name == "lost+found": // in a fresh file system
+		case storeFile.MatchString(name):
+			return fmt.Errorf("%w: %s holds %q but no manifest, or none that is marked as current", kv.ErrCorrupt, dir, name)
 		default:
 			return fmt.Errorf("%w: %s holds other things, as %q; name a directory that is empty or not there yet", ErrNotStore, dir, name)
 		}

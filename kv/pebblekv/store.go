@@ -28,6 +28,8 @@ type Options struct {
 	// SyncWrites makes every write safe from a power loss before it returns; writers
 	// that wait at the same time share a sync. Without it a Checkpoint does that.
 	SyncWrites bool
+
+	tune func(*pebble.Options) // for tests
 }
 
 // Store is a pebble database as a kv.KVStorage. It is a kv.Transactor, kv.Ranger,
@@ -76,23 +78,23 @@ func openOn(fsys vfs.FS, dir string, o Options) (*Store, error) {
 	if o.ReadOnly {
 		open = s.openReadOnly
 	}
-	if err := open(fsys, o.SyncWrites); err != nil {
+	if err := open(fsys, o); err != nil {
 		return nil, err
 	}
 	s.reader = reader{from: s.db, gate: &s.gate, store: s}
 	return s, nil
 }
 
-func (s *Store) openWritable(fsys vfs.FS, syncWrites bool) error {
+func (s *Store) openWritable(fsys vfs.FS, o Options) error {
 	_, err := inspect(fsys, s.dir)
 	if err != nil {
 		return err
 	}
-	if s.disk, err = newDisk(fsys, s.dir, syncWrites, s.closed); err != nil {
+	if s.disk, err = newDisk(fsys, s.dir, o.SyncWrites, s.closed); err != nil {
 		return err
 	}
 	s.fsys, s.news.fatal = s.disk, s.disk.fail
-	if s.db, err = startEngine(s.dir, engineOptions(s.fsys, &s.news)); err != nil {
+	if s.db, err = startEngine(s.dir, engineOptions(s.fsys, &s.news, o)); err != nil {
 		return errors.Join(s.disk.failed(), err)
 	}
 	if s.disk.failed() != nil {
