@@ -227,3 +227,32 @@ func TestConflictsWithoutEnd(t *testing.T) {
 		t.Errorf("%v, %d connections held", err, s.Held())
 	}
 }
+
+// One Update reads x, which a Put then changes; another reads the new x and the old y;
+// the first writes y. All three in an order is impossible, so the first runs again. Only
+// a Put that is a serializable transaction itself is noticed.
+func TestPutsAreSerializableToo(t *testing.T) {
+	s := open(t, pgtest.Shared(t).URL(t), pgkv.Options{})
+	mustPut(t, s, "x", "old")
+	mustPut(t, s, "y", "old")
+	runs := 0
+	err := s.Update(ctx, func(tx kv.KVStorage) error {
+		x, err := tx.Get(ctx, col, []byte("x"))
+		if err != nil {
+			return err
+		}
+		if runs++; runs == 1 {
+			mustPut(t, s, "x", "new")
+			err = s.Update(ctx, func(other kv.KVStorage) error {
+				wantValue(t, other, "x", "new")
+				wantValue(t, other, "y", "old")
+				return nil
+			})
+		}
+		return errors.Join(err, tx.Put(ctx, col, []byte("y"), x))
+	})
+	if err != nil || runs != 2 {
+		t.Errorf("the first Update ran %d times, %v", runs, err)
+	}
+	wantValue(t, s, "y", "new")
+}

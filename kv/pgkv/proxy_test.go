@@ -16,11 +16,11 @@ type proxy struct {
 	listener net.Listener
 	server   string
 
-	mu   sync.Mutex
-	cuts []cut
+	mu    sync.Mutex
+	cuts  []cut
+	conns []net.Conn
 
-	connected atomic.Int64
-	group     sync.WaitGroup
+	group sync.WaitGroup
 }
 
 // cut is what breaks one connection, once.
@@ -47,10 +47,20 @@ func newProxy(t testing.TB, address string) (*proxy, string) {
 	u.Host = l.Addr().String()
 	p.group.Go(p.accept)
 	t.Cleanup(func() {
-		l.Close()
+		p.hangUp()
 		p.group.Wait()
 	})
 	return p, with(u.String(), "default_query_exec_mode", "exec")
+}
+
+// hangUp ends all connections and takes no others.
+func (p *proxy) hangUp() {
+	p.listener.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		c.Close()
+	}
 }
 
 // cut arms the proxy, and returns a channel that is closed when it has cut.
@@ -90,7 +100,9 @@ func (p *proxy) accept() {
 			client.Close()
 			continue
 		}
-		p.connected.Add(1)
+		p.mu.Lock()
+		p.conns = append(p.conns, client, server)
+		p.mu.Unlock()
 		var mute atomic.Pointer[cut]
 		both := func() { client.Close(); server.Close() }
 		p.group.Go(func() { defer both(); p.forth(client, server, &mute) })

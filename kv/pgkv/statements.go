@@ -21,7 +21,7 @@ const (
 	pageBytes   = 1 << 20 // values in a page; a larger value comes by itself
 	pieceBytes  = 8 << 20 // a larger value comes in pieces
 	batchRows   = 1000    // changes in a statement
-	batchBytes  = 1 << 20 // changes that are sent before the server is asked how it went
+	batchBytes  = 1 << 20 // changes after which the server is asked how it went
 )
 
 // statements are the SQL of a table.

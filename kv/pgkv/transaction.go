@@ -104,21 +104,22 @@ func (t *table) commitAlone(ctx context.Context, c kv.Change) (deleted int64, er
 var errRolledBack = errors.New("the server has rolled back")
 
 // send makes changes and commits them, and begins before that when begin says how. All
-// goes in one message, of which the server answers the end, unless it is large: then
-// nothing is in doubt before the last one.
+// goes in one message, of which the server answers the end. What is large goes before,
+// and is not in doubt when the connection is lost.
 func (t *table) send(ctx context.Context, conn *pgx.Conn, begin string, changes []kv.Change) (deleted int64, err error) {
 	batch, size := new(pgx.Batch), 0
 	if begin != "" {
 		batch.Queue(begin)
 	}
 	for run := range runs(changes) {
-		if size += run.size; size > batchBytes && batch.Len() > 0 {
-			if err := conn.SendBatch(ctx, batch).Close(); err != nil {
-				return 0, t.failure(ctx, conn, err)
-			}
-			batch, size = new(pgx.Batch), run.size
-		}
 		t.queue(batch, run, &deleted)
+		if size += run.size; size < batchBytes {
+			continue
+		}
+		if err := conn.SendBatch(ctx, batch).Close(); err != nil {
+			return 0, t.failure(ctx, conn, err)
+		}
+		batch, size = new(pgx.Batch), 0
 	}
 	batch.Queue("commit").Exec(func(tag pgconn.CommandTag) error {
 		if tag.String() != "COMMIT" {
@@ -128,7 +129,7 @@ func (t *table) send(ctx context.Context, conn *pgx.Conn, begin string, changes 
 	})
 	err = conn.SendBatch(ctx, batch).Close()
 	if len(changes) == 0 {
-		return 0, t.failure(ctx, conn, err) // nothing to be in doubt of
+		return 0, t.failure(ctx, conn, err) // there is nothing to be in doubt of
 	}
 	return deleted, t.outcome(ctx, conn, err)
 }
