@@ -35,6 +35,8 @@ import (
 //	"…"                           text: an id, a SKILL.md
 //	{"$json": {…}}                JSON, from an older store
 //	{"$raw": "/w=="}              other bytes
+//
+// One byte is an integer, as msgpack has it, also where it was meant for a letter.
 
 // ToJSON renders any stored value as JSON, in one line. It is exact when FromJSON
 // makes the same bytes of the text, which is tried before it is said. What Marshal

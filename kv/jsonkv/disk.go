@@ -142,22 +142,26 @@ func (d osDisk) SyncDir(name string) error {
 func (d osDisk) Lock() (io.Closer, error) {
 	at := filepath.Join(d.dir, lockName)
 	lock := flock.New(at, flock.SetPermissions(0o600))
-	switch held, err := lock.TryLock(); {
-	case err != nil:
+	held, err := lock.TryLock()
+	if err != nil {
 		return nil, fmt.Errorf("jsonkv: lock %s: %w", at, err)
-	case !held:
-		holder, err := d.ReadFile(lockName)
-		if err != nil || len(holder) == 0 {
-			holder = []byte("another process")
+	}
+	note, err := d.ReadFile(lockName)
+	ours := err == nil && (len(note) == 0 || strings.HasPrefix(string(note), "pid "))
+	if !held {
+		if !ours || len(note) == 0 {
+			note = []byte("another process")
 		}
 		return nil, fmt.Errorf("%w: the store in %s is being written by %s (lock file %s); close it there, or open it read-only",
-			kv.ErrBusy, d.dir, strings.TrimSpace(string(holder)), at)
+			kv.ErrBusy, d.dir, strings.TrimSpace(string(note)), at)
 	}
-	// The note is for people. The lock holds without it, so that it cannot be written
-	// is no reason to fail.
-	if f, err := d.OpenFile(lockName, os.O_WRONLY|os.O_TRUNC, 0); err == nil {
-		_, _ = fmt.Fprintf(f, "pid %d\n", os.Getpid())
-		_ = f.Close()
+	// The note is for people. The lock holds without it, so that it cannot be written,
+	// or that somebody has something else there, is no reason to fail.
+	if ours {
+		if f, err := d.OpenFile(lockName, os.O_WRONLY|os.O_TRUNC, 0); err == nil {
+			_, _ = fmt.Fprintf(f, "pid %d\n", os.Getpid())
+			_ = f.Close()
+		}
 	}
 	return lock, nil
 }

@@ -43,7 +43,14 @@ type line struct {
 
 // render makes the text of a document of its entries, which are by their places.
 func render(entries frozen.Map[*line]) []byte {
-	b := fmt.Appendf(nil, "{\n  \"format\": %q,\n  \"version\": %d", formatName, formatVersion)
+	size := 1 << 10 // of what is around the lines
+	for at, l := range entries.Ascend("") {
+		if l.text == nil {
+			l.text = renderLine([]byte(at[1:]), l.value)
+		}
+		size += len(l.text) + len(",\n    ")
+	}
+	b := fmt.Appendf(make([]byte, 0, size), "{\n  \"format\": %q,\n  \"version\": %d", formatName, formatVersion)
 	column := -1
 	for at, l := range entries.Ascend("") {
 		if c := int(at[0]); c != column {
@@ -54,9 +61,6 @@ func render(entries frozen.Map[*line]) []byte {
 			column = c
 		} else {
 			b = append(b, ",\n    "...)
-		}
-		if l.text == nil {
-			l.text = renderLine([]byte(at[1:]), l.value)
 		}
 		b = append(b, l.text...)
 	}

@@ -6,8 +6,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/crabstore/crabstore/kv"
 )
@@ -325,9 +327,9 @@ func TestWhatIsNoStoreIsRefused(t *testing.T) {
 // other files beside the documents of one that is there.
 func TestOtherFilesAreLeftAlone(t *testing.T) {
 	dir := t.TempDir()
-	others := map[string]string{".git/config": "x", ".gitignore": "lock\n", "README.md": "x", "sessions/h.json~": "x", "sessions/._h.json": "x", "new-thoughts": "x", "sessions/new-0123456789abcdeg": "x"}
+	others := map[string]string{".git/config": "x", ".gitignore": "lock\n", "README.md": "x", "sessions/h.json~": "x", "sessions/._h.json": "x", lockName: "of a door", "new-thoughts": "x", "sessions/new-0123456789abcdeg": "x"}
 	for file, text := range others {
-		if file[0] == '.' {
+		if file[0] == '.' || file == lockName {
 			writeFile(t, filepath.Join(dir, file), text)
 		}
 	}
@@ -419,6 +421,32 @@ func TestModesAreKept(t *testing.T) {
 	put(t, s, kv.Memory, "k", "v")
 	if info, err := os.Stat(document); err != nil || info.Mode().Perm() != 0o644 {
 		t.Fatalf("%v, %v", info.Mode(), err)
+	}
+}
+
+// A reader tells a document from the one before by its time too, where a file system
+// uses the numbers of files again at once.
+func TestEachDocumentHasATimeOfItsOwn(t *testing.T) {
+	dir := sample(t)
+	s := mustOpen(t, dir, Options{})
+	was := time.Time{}
+	for i := range 20 {
+		put(t, s, kv.Memory, "k", strconv.Itoa(i%2))
+		info, err := os.Stat(filepath.Join(dir, storeDocument))
+		if err != nil || !info.ModTime().After(was) {
+			t.Fatalf("%v after %v, %v", info.ModTime(), was, err)
+		}
+		was = info.ModTime()
+	}
+	future := time.Now().Add(time.Hour)
+	mustClose(t, s)
+	if err := os.Chtimes(filepath.Join(dir, storeDocument), future, future); err != nil {
+		t.Fatal(err)
+	}
+	s = mustOpen(t, dir, Options{})
+	put(t, s, kv.Memory, "k", "v")
+	if info, err := os.Stat(filepath.Join(dir, storeDocument)); err != nil || !info.ModTime().After(future) {
+		t.Fatalf("after a clock that was ahead: %v, %v", info.ModTime(), err)
 	}
 }
 

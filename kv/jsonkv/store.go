@@ -218,6 +218,9 @@ func (s *Store) Put(ctx context.Context, col kv.Column, key, value []byte) error
 	if err := kv.CheckKey(key); err != nil {
 		return err
 	}
+	if err := kv.CheckValue(value, MaxValueSize); err != nil {
+		return err
+	}
 	change := kv.Change{Column: col, Key: key, Value: append([]byte{}, value...)}
 	return s.write(ctx, func(*frozen.Snapshot) ([]kv.Change, error) { return []kv.Change{change}, nil })
 }
