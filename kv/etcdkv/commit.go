@@ -30,16 +30,16 @@ type outcome struct {
 	found     guard   // where it did not commit: what it found instead
 }
 
-// propose makes a commit. It is asked once: what cannot be told is found out, never
-// tried again, since a request whose answer is lost may still arrive. The end of the
+// propose makes a commit. What cannot be told of it is found out, and it is never
+// asked for again, since a request whose answer is lost may still arrive. The end of the
 // context does not take it back, so that there is an outcome to tell.
 func (s *Store) propose(ctx context.Context, p proposal) (outcome, error) {
 	ctx = context.WithoutCancel(ctx)
-	a, err := s.once(ctx, request{
+	a, err := s.until(ctx, request{
 		compare: p.compare,
 		then:    append([]clientv3.Op{s.putGuard(p.guard)}, p.ops...),
 		orIs:    []clientv3.Op{s.getGuard()},
-	})
+	}, refused)
 	switch {
 	case err == nil && a.Succeeded:
 		s.saw(p.guard.epoch, a.Header.Revision)
@@ -50,16 +50,31 @@ func (s *Store) propose(ctx context.Context, p proposal) (outcome, error) {
 			s.saw(g.epoch, a.Header.Revision)
 		}
 		return outcome{found: g}, err
-	case !lost(err):
-		return outcome{}, translate(err)
+	case !lost(err) || errors.Is(err, ErrUnavailable): // of which the latter says that all refused it
+		return outcome{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*s.timeout) // each of its requests has that once
 	defer cancel()
 	o, settling := s.settle(ctx, p)
 	if settling != nil {
+		s.doubt.Store(&p)
 		return outcome{}, fmt.Errorf("%w: %w; %w", kv.ErrOutcomeUnknown, err, settling)
 	}
 	return o, nil
+}
+
+// dispel sees to it, before anything else is asked of etcd, that a commit of unknown
+// outcome has an outcome: what is read then stays so.
+func (s *Store) dispel(ctx context.Context) error {
+	p := s.doubt.Load()
+	if p == nil || s.readOnly {
+		return nil
+	}
+	if _, _, err := s.endEpoch(ctx, *p); err != nil {
+		return err
+	}
+	s.doubt.CompareAndSwap(p, nil)
+	return nil
 }
 
 // settle finds out what became of a proposal whose answer is lost. First it begins
@@ -81,7 +96,7 @@ func (s *Store) settle(ctx context.Context, p proposal) (outcome, error) {
 // that the proposal wrote, and a revision at which it was that.
 func (s *Store) endEpoch(ctx context.Context, p proposal) (guard, int64, error) {
 	for {
-		a, g, err := s.read(ctx)
+		a, g, err := s.look(ctx)
 		switch {
 		case err != nil:
 			return guard{}, 0, err
@@ -230,6 +245,9 @@ const fresh = 10 * time.Second
 
 // recent returns what was seen last of the store, and looks if that is long ago.
 func (s *Store) recent(ctx context.Context) (sight, error) {
+	if err := s.dispel(ctx); err != nil {
+		return sight{}, err
+	}
 	if seen := s.seen.Load(); time.Since(seen.at) < fresh {
 		return *seen, nil
 	}

@@ -32,11 +32,10 @@ var (
 		"--quota-backend-bytes, then disarm the alarm (etcdctl alarm disarm)")
 )
 
-// lost tells of an error whether the request may still have been, or be yet, carried
-// out, or may do better when it is made again.
+// lost tells of an error that it is none of etcd's about the request: it may have been
+// carried out, or be yet.
 func lost(err error) bool {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||
-		errors.Is(err, rpctypes.ErrTooManyRequests) {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return true
 	}
 	switch codeOf(err) {
@@ -46,6 +45,14 @@ func lost(err error) bool {
 	return false
 }
 
+// refused tells of an error that the member did not begin with the request, which may
+// be made again, of another: it has no leader, as one that is cut off, or too much to
+// do.
+func refused(err error) bool {
+	return errors.Is(err, rpctypes.ErrNoLeader) || errors.Is(err, rpctypes.ErrTooManyRequests)
+}
+
+// codeOf returns the code of an error, translated or not.
 func codeOf(err error) codes.Code {
 	var e rpctypes.EtcdError
 	if errors.As(err, &e) {

@@ -78,8 +78,17 @@ type sight struct {
 	at    time.Time
 }
 
-// read reads the guard, and what else is asked, as it is now.
+// read reads the guard, and what else is asked, as it is now, when no commit of ours
+// can come late.
 func (s *Store) read(ctx context.Context, ops ...clientv3.Op) (*answer, guard, error) {
+	if err := s.dispel(ctx); err != nil {
+		return nil, guard{}, err
+	}
+	return s.look(ctx, ops...)
+}
+
+// look reads the guard, and what else is asked, as it is now.
+func (s *Store) look(ctx context.Context, ops ...clientv3.Op) (*answer, guard, error) {
 	a, err := s.again(ctx, request{then: append([]clientv3.Op{s.getGuard()}, ops...)})
 	if err != nil {
 		return nil, guard{}, err

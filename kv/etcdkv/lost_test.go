@@ -6,6 +6,7 @@ import (
 	"maps"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -132,5 +133,46 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 	if _, err := s.Get(ctx, col, []byte("k")); !errors.Is(err, ErrUnavailable) || errors.Is(err, kv.ErrOutcomeUnknown) {
 		t.Errorf("Get: %v; want ErrUnavailable alone", err)
+	}
+}
+
+// A write of unknown outcome is held up on its way. When etcd can be asked again and
+// the caller has read that it is not there, it does not come any more.
+func TestUnknownOutcomeIsDecidedByReading(t *testing.T) {
+	for name, read := range map[string]func(s *Store) error{
+		"Get":  func(s *Store) error { _, err := s.Get(ctx, col, []byte("k")); return err },
+		"Put":  func(s *Store) error { return s.Put(ctx, col, []byte("k"), []byte("first")) },
+		"View": func(s *Store) error { return s.View(ctx, func(kv.KVStorage) error { return nil }) },
+		"Scan": func(s *Store) (err error) {
+			for _, err = range s.Scan(ctx, col, nil) {
+			}
+			return err
+		},
+		"Update": func(s *Store) error { return s.Update(ctx, func(kv.KVStorage) error { return nil }) },
+	} {
+		s := openWith(t, place(t), nil)
+		put(t, s, "k", "first")
+		var held sender
+		s.wire = func(_ context.Context, r request, send sender) (*answer, error) {
+			if held == nil {
+				held = send
+			}
+			return nil, errLost
+		}
+		patient := s.timeout
+		s.timeout = 50 * time.Millisecond
+		if err := s.Put(ctx, col, []byte("k"), []byte("late")); !errors.Is(err, kv.ErrOutcomeUnknown) {
+			t.Fatalf("%s: %v; want ErrOutcomeUnknown", name, err)
+		}
+		s.wire, s.timeout = nil, patient
+		if err := read(s); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if a, err := held(ctx); err != nil || a.Succeeded {
+			t.Errorf("%s: the late request succeeded: %v, %v", name, a, err)
+		}
+		if got := content(t, s)["k"]; got != "first" {
+			t.Errorf("%s: there is %q", name, got)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -26,23 +27,38 @@ func got(a *answer, i int) *clientv3.GetResponse {
 	return (*clientv3.GetResponse)(a.Responses[i].GetResponseRange())
 }
 
-// requester makes requests, in bounded time.
+// requester makes requests, in bounded time. It keeps to one member for as long as
+// that answers, so that it asks none that is cut off twice, and finds what it saw.
 type requester struct {
-	client  *clientv3.Client
-	timeout time.Duration
+	client    *clientv3.Client
+	endpoints []string
+	timeout   time.Duration
+
+	mu      sync.Mutex
+	current int // of the endpoints
+
 	// wire, in tests, stands between us and etcd.
 	wire func(ctx context.Context, r request, send func(context.Context) (*answer, error)) (*answer, error)
 }
 
 // once makes a request once. An error that is lost leaves open whether it was
 // carried out. It takes a fraction of the timeout, so that there is time to ask
-// another member: the client goes round them.
+// another member.
 func (q *requester) once(ctx context.Context, r request) (*answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, q.timeout/4)
 	defer cancel()
 	if !r.local {
 		ctx = clientv3.WithRequireLeader(ctx)
 	}
+	member := q.member()
+	a, err := q.send(ctx, r)
+	if err != nil && (lost(err) || refused(err)) {
+		q.leave(member)
+	}
+	return a, err
+}
+
+func (q *requester) send(ctx context.Context, r request) (*answer, error) {
 	send := func(ctx context.Context) (*answer, error) {
 		return q.client.Txn(ctx).If(r.compare...).Then(r.then...).Else(r.orIs...).Commit()
 	}
@@ -52,9 +68,37 @@ func (q *requester) once(ctx context.Context, r request) (*answer, error) {
 	return send(ctx)
 }
 
+func (q *requester) member() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.current
+}
+
+// leave goes on to the member after one, unless another request has seen to it.
+func (q *requester) leave(member int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.current == member {
+		q.goTo((member + 1) % len(q.endpoints))
+	}
+}
+
+func (q *requester) goTo(member int) {
+	q.current = member
+	if len(q.endpoints) > 1 {
+		q.client.SetEndpoints(q.endpoints[member])
+	}
+}
+
 // again makes a request until it is answered. It must be one that may be carried out
 // more than once.
 func (q *requester) again(ctx context.Context, r request) (*answer, error) {
+	return q.until(ctx, r, func(err error) bool { return lost(err) || refused(err) })
+}
+
+// until makes a request until it is answered, or fails in a way for which it is not to
+// be made again.
+func (q *requester) until(ctx context.Context, r request, retry func(error) bool) (*answer, error) {
 	for limit, n := time.Now().Add(q.timeout), 0; ; n++ {
 		a, err := q.once(ctx, r)
 		switch {
@@ -62,10 +106,10 @@ func (q *requester) again(ctx context.Context, r request) (*answer, error) {
 			return a, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case !lost(err):
+		case !retry(err):
 			return nil, translate(err)
 		case time.Now().After(limit):
-			return nil, unavailable(q.client.Endpoints(), q.timeout, err)
+			return nil, unavailable(q.endpoints, q.timeout, err)
 		}
 		if err := pause(ctx, n); err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"math/rand/v2"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -53,6 +54,7 @@ type Store struct {
 
 	seen  atomic.Pointer[sight]
 	kept  atomic.Pointer[keptStage]
+	doubt atomic.Pointer[proposal] // the last one of unknown outcome, until it has one
 	turn  chan struct{}
 	queue atomic.Int32 // of those that have the turn or wait for it
 
@@ -88,6 +90,8 @@ func Open(ctx context.Context, place string, opts Options) (*Store, error) {
 	if s.client, err = connect(a, s.timeout); err != nil {
 		return nil, err
 	}
+	s.endpoints = a.endpoints()
+	s.goTo(rand.N(len(s.endpoints))) // stores are spread over the members
 	if err := s.openOrCreate(ctx); err != nil {
 		s.client.Close()
 		return nil, err

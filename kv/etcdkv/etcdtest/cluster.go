@@ -82,7 +82,7 @@ func (c *Cluster) learnNames() {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		c.net.name(strconv.FormatUint(status.self, 16), i)
+		c.net.name(i, strconv.FormatUint(status.self, 16))
 	}
 }
 

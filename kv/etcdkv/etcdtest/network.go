@@ -17,20 +17,21 @@ import (
 // neither reached nor heard.
 type network struct {
 	mu    sync.Mutex
-	names map[string]int // members by the id that they send
+	ids   map[int]string // under which members send, from when they are known
 	cut   map[int]bool
 	calls map[*call]bool // under way
 	ways  []*http.Server
 }
 
-// call is one request of a member to another; from is -1 where it does not say.
+// call is one request of a member to another. Many are streams that last.
 type call struct {
-	from, to int
-	cancel   context.CancelFunc
+	sender string // its id, where it says
+	to     int
+	cancel context.CancelFunc
 }
 
 func newNetwork() *network {
-	return &network{names: map[string]int{}, cut: map[int]bool{}, calls: map[*call]bool{}}
+	return &network{ids: map[int]string{}, cut: map[int]bool{}, calls: map[*call]bool{}}
 }
 
 // listen opens the way to member i, which listens at target, and returns its address.
@@ -73,17 +74,18 @@ func (n *network) pass(w http.ResponseWriter, r *http.Request, to int, proxy htt
 func (n *network) enter(sender string, to int, cancel context.CancelFunc) (*call, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	from, known := n.names[sender]
-	if !known {
-		from = -1
+	c := &call{sender, to, cancel}
+	for i, cut := range n.cut {
+		if cut && n.concerns(c, i) {
+			return nil, false
+		}
 	}
-	if n.cut[from] || n.cut[to] {
-		return nil, false
-	}
-	c := &call{from, to, cancel}
 	n.calls[c] = true
 	return c, true
 }
+
+// concerns tells whether member i is one end of a call.
+func (n *network) concerns(c *call, i int) bool { return c.to == i || c.sender == n.ids[i] }
 
 func (n *network) close() {
 	for _, way := range n.ways {
@@ -104,10 +106,10 @@ func (n *network) leave(c *call) {
 }
 
 // name tells under which id a member sends.
-func (n *network) name(id string, i int) {
+func (n *network) name(i int, id string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.names[id] = i
+	n.ids[i] = id
 }
 
 // setCut cuts a member off, what is under way included, or heals it.
@@ -116,7 +118,7 @@ func (n *network) setCut(i int, cut bool) {
 	defer n.mu.Unlock()
 	n.cut[i] = cut
 	for c := range n.calls {
-		if cut && (c.from == i || c.to == i) {
+		if cut && n.concerns(c, i) {
 			c.cancel()
 		}
 	}
