@@ -3,6 +3,8 @@ package sqlitekv
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -183,4 +185,54 @@ func TestReadersDoNotWaitForWriters(t *testing.T) {
 			t.Errorf("%d connections are kept", n)
 		}
 	})
+}
+
+// between is a context that does something whenever it is asked whether it has ended.
+type between struct {
+	context.Context
+	do func() error
+}
+
+func (b between) Err() error { return b.do() }
+
+// A backup is of the moment at which it began, though another process writes between
+// any two of its steps: it does not begin anew with each, which would never end.
+func TestBackupIsOfOneMoment(t *testing.T) {
+	mine, others := twoStores(t)
+	value := make([]byte, 3*backupPages*4096)
+	if err := mine.Put(ctx, kv.Memory, []byte("k"), value); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	hooked := between{ctx, func() error {
+		if n++; n > 100 {
+			return context.DeadlineExceeded
+		}
+		if n == 1 {
+			return nil // it has not begun
+		}
+		return others.Put(ctx, kv.Memory, []byte("n"), fmt.Append(nil, n))
+	}}
+	path := filepath.Join(t.TempDir(), "copy.db")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(mine.Backup(hooked, f), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(ctx, path, Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if got, err := s.Get(ctx, kv.Memory, []byte("k")); err != nil || len(got) != len(value) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if got, err := s.Get(ctx, kv.Memory, []byte("n")); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("write number %s, made after the backup began, is in it: %v", got, err)
+	}
+	if n < 4 {
+		t.Errorf("only %d steps", n)
+	}
 }

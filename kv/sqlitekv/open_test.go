@@ -237,19 +237,20 @@ func TestReadOnlyChangesNothing(t *testing.T) {
 // the same, shows the old, the new or an error, and never a mixture.
 func TestReadOnlyWhenAWriterComes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
+	older, newer := "old"+strings.Repeat("x", 1000), "new"+strings.Repeat("x", 3000) // the size tells, however coarse the clock
 	write := func(value string) {
 		t.Helper()
 		s := open(t, path, sqlitekv.Options{})
 		for i := range 300 {
-			put(t, s, fmt.Sprintf("k%03d", i), value+strings.Repeat("x", 1000))
+			put(t, s, fmt.Sprintf("k%03d", i), value)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write("old")
+	write(older)
 	reader := open(t, path, sqlitekv.Options{ReadOnly: true})
-	wantValue(t, reader, "k299", "old"+strings.Repeat("x", 1000))
+	wantValue(t, reader, "k299", older)
 	n := 0
 	var failure error
 	for e, err := range reader.Scan(ctx, kv.Memory, nil) {
@@ -261,13 +262,13 @@ func TestReadOnlyWhenAWriterComes(t *testing.T) {
 			t.Fatalf("%q is %.3q in a scan that began before", e.Key, e.Value)
 		}
 		if n++; n == 1 {
-			write("new")
+			write(newer)
 		}
 	}
 	if !errors.Is(failure, kv.ErrBusy) {
 		t.Errorf("the scan ended with %v after %d entries; want kv.ErrBusy", failure, n)
 	}
-	wantValue(t, reader, "k299", "new"+strings.Repeat("x", 1000))
+	wantValue(t, reader, "k299", newer)
 	writer := open(t, path, sqlitekv.Options{})
 	put(t, writer, "k299", "in the log")
 	wantValue(t, reader, "k299", "in the log")

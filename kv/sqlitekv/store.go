@@ -61,7 +61,9 @@ func Open(ctx context.Context, path string, options Options) (*Store, error) {
 		return nil, err
 	}
 	if !options.ReadOnly {
-		return s, s.openWriter(ctx)
+		if err := s.openWriter(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }
@@ -109,10 +111,13 @@ func (s *Store) Get(ctx context.Context, col kv.Column, key []byte) (value []byt
 		value, err = c.get(col, key)
 		return err
 	})
-	if err == nil && value == nil {
-		err = kv.ErrNotFound
+	if err != nil {
+		return nil, err
 	}
-	return value, err
+	if value == nil {
+		return nil, kv.ErrNotFound
+	}
+	return value, nil
 }
 
 // Put sets the value of a key.

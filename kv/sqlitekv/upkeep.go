@@ -48,7 +48,8 @@ func syncLog(path string) error {
 }
 
 // Compact writes the database anew without the space of what was overwritten and
-// deleted, for which as much again is needed while it lasts, and checkpoints.
+// deleted, and checkpoints. While it lasts it takes the room of two more: among the
+// system's temporary files and in the log.
 func (s *Store) Compact(ctx context.Context) error {
 	return s.write(ctx, func(c *conn) error {
 		if err := c.run(ctx, `VACUUM`); err != nil {
