@@ -16,7 +16,8 @@
 // written after the last checkpoint, the latest first, and whole transactions; SQLite
 // makes one when the log has 1000 pages (4 MB), Checkpoint does, and so does Close in
 // the last process. With Options.SyncWrites it takes nothing. When a sync has failed it
-// is not known what reached the disk: reads go on, writes are refused (ErrPoisoned).
+// is not known what reached the disk: reads go on, writes are refused (ErrPoisoned). Of
+// one that failed in a checkpoint of its own SQLite tells nobody.
 // A full disk fails a write, of which nothing stays, and is forgotten when it has room.
 //
 // SQLite has no checksums: it notices damage to the structure of the file (kv.ErrCorrupt)
@@ -28,8 +29,8 @@
 // Opened read-only, a store is read without a byte of database or log being changed. It
 // may be written meanwhile: with a log beside the file the reading is SQLite's own, for
 // which it may make the index of the log (-shm); without one nothing locks the file, and
-// should a writer come in the middle of a scan, that ends with kv.ErrBusy, never with a
-// mixture.
+// should a writer come in the middle of a scan, which the size and the time of the file
+// tell, that ends with kv.ErrBusy and not with a mixture.
 //
 // # The file
 //
