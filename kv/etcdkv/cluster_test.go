@@ -24,6 +24,7 @@ type trial struct {
 	cluster *etcdtest.Cluster
 	place   string
 	writers []*clusterWriter
+	wrote   chan struct{} // has something in it when there is something to look at
 	stop    chan struct{}
 	group   sync.WaitGroup
 }
@@ -64,11 +65,12 @@ func (w *clusterWriter) transact(n int64) error {
 }
 
 // write writes the next numbers until it is stopped.
-func (w *clusterWriter) write(stop <-chan struct{}) error {
+func (c *trial) write(w *clusterWriter) error {
 	for n := int64(1); ; n++ {
 		select {
-		case <-stop:
+		case <-c.stop:
 			return nil
+		case c.wrote <- struct{}{}:
 		default:
 		}
 		err := w.transact(n)
@@ -96,7 +98,7 @@ func (c *trial) read(s *Store) error {
 		select {
 		case <-c.stop:
 			return nil
-		default:
+		case <-c.wrote:
 		}
 		if err := c.look(s, seen); err != nil {
 			return err
@@ -163,7 +165,7 @@ func (c *trial) progress(during string) {
 	begun := time.Now()
 	for _, w := range c.writers {
 		from := w.acknowledged.Load()
-		for w.acknowledged.Load() < from+5 && !c.Failed() {
+		for w.acknowledged.Load() < from+3 && !c.Failed() {
 			if time.Since(begun) > time.Minute {
 				c.Fatalf("%s: %s makes no progress", during, w.id)
 			}
@@ -258,13 +260,13 @@ func (c *trial) checkMembers() {
 // seen together at all times, nothing that was seen goes back, and in the end the
 // members agree.
 func TestClusterWithFailures(t *testing.T) {
-	c := &trial{T: t, cluster: etcdtest.NewCluster(t, 3), stop: make(chan struct{})}
+	c := &trial{T: t, cluster: etcdtest.NewCluster(t, 3), wrote: make(chan struct{}, 1), stop: make(chan struct{})}
 	c.place = "etcd://" + strings.Join(c.cluster.Endpoints(), ",")
 	for i := range 4 {
 		c.writers = append(c.writers, &clusterWriter{id: fmt.Sprint("w", i), store: openWith(t, c.place, nil)})
 	}
 	for _, w := range c.writers {
-		c.run("writer "+w.id, func() error { return w.write(c.stop) })
+		c.run("writer "+w.id, func() error { return c.write(w) })
 	}
 	for i := range 2 {
 		s := openWith(t, c.place, nil)

@@ -102,13 +102,14 @@ func (s *Store) endEpoch(ctx context.Context, p proposal) (guard, int64, error) 
 			return guard{}, 0, err
 		case g.txid == p.guard.txid || g.epoch > p.guard.epoch:
 			return g, a.Header.Revision, nil
-		case g.pending:
+		case g.state == pending:
 			if err := s.rollForward(ctx, g, a.Header.Revision); err != nil {
 				return guard{}, 0, err
 			}
 			continue
 		}
-		next := guard{epoch: g.epoch + 1, txid: kv.NewID()}
+		next := g.next(clean)
+		next.epoch++
 		_, err = s.again(ctx, request{compare: []clientv3.Cmp{s.isStill(g)}, then: []clientv3.Op{s.putGuard(next)}})
 		if err != nil {
 			return guard{}, 0, err
@@ -159,7 +160,7 @@ func (s *Store) commit(ctx context.Context, g guard, rev int64, changes []kv.Cha
 		}
 	}
 	p := proposal{
-		guard:   guard{epoch: g.epoch, txid: kv.NewID()},
+		guard:   g.next(clean),
 		since:   rev,
 		compare: []clientv3.Cmp{s.isStill(g)},
 	}
@@ -174,7 +175,7 @@ func (s *Store) commit(ctx context.Context, g guard, rev int64, changes []kv.Cha
 // commitStaged commits what is too large for one request of etcd. It is committed
 // with the guard's becoming pending; who reads from then on reads the stage too.
 func (s *Store) commitStaged(ctx context.Context, p proposal, records []record) (bool, error) {
-	p.guard.pending = true
+	p.guard.state = pending
 	last, err := s.stage(ctx, p.guard.txid, records)
 	if err != nil {
 		return false, err
@@ -207,8 +208,8 @@ func check(changes []kv.Change) error {
 
 // write commits one record without having read, on conditions of its own besides. It
 // fails on no other commit, so any number of them goes on at once; they only see to
-// it that none comes between the parts of a pending one. It tells whether the
-// conditions held.
+// it that none comes between the parts of a pending one, nor before one that has
+// claimed the guard. It tells whether the conditions held.
 func (s *Store) write(ctx context.Context, compare []clientv3.Cmp, ops []clientv3.Op) (outcome, error) {
 	for n := range attempts {
 		seen, err := s.recent(ctx)
@@ -216,15 +217,15 @@ func (s *Store) write(ctx context.Context, compare []clientv3.Cmp, ops []clientv
 			return outcome{}, err
 		}
 		o, err := s.propose(ctx, proposal{
-			guard:   guard{epoch: seen.epoch, txid: kv.NewID()},
+			guard:   guard{epoch: seen.epoch}.next(clean),
 			since:   seen.rev,
 			compare: append(s.isCleanIn(seen.epoch), compare...),
 			ops:     ops,
 		})
-		if err != nil || o.committed || !o.found.pending && o.found.epoch == seen.epoch {
+		if err != nil || o.committed || o.found.state == clean && o.found.epoch == seen.epoch {
 			return o, err
 		}
-		if o.found.pending {
+		if o.found.state != clean {
 			if _, _, err := s.readClean(ctx); err != nil {
 				return outcome{}, err
 			}

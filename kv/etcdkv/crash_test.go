@@ -111,6 +111,7 @@ func (w writes) checkWhole(t *testing.T, at string, err error) (committed bool) 
 		t.Fatalf("after %v a reader finds %s; want %s or %s", err, brief(found), brief(w.before), brief(w.after))
 	}
 	writer := openWith(t, at, nil)
+	writer.patience = 0 // nobody is there to wait for
 	put(t, writer, "new", "n")
 	if found["new"] = "n"; !maps.Equal(content(t, writer), found) {
 		t.Fatalf("when another has written there is %s; want %s", brief(content(t, writer)), brief(found))

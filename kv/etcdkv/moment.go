@@ -26,7 +26,7 @@ func (s *Store) now(ctx context.Context, ops ...clientv3.Op) (*moment, *answer, 
 		return nil, nil, err
 	}
 	m := &moment{store: s, rev: a.Header.Revision}
-	if g.pending {
+	if g.state == pending {
 		m.staged, err = s.staged(ctx, g, m.rev)
 	}
 	return m, a, err

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 
 // isApplying tells of a request whether it is one that brings a pending commit to its
 // end.
-func isApplying(s *Store, r request) bool {
+func isApplying(r request) bool {
 	return len(r.compare) == 1 && len(r.then) > 0 && !slices.ContainsFunc(r.then, func(op clientv3.Op) bool {
 		return op.IsPut() && strings.HasPrefix(string(op.ValueBytes()), pending)
 	})
@@ -26,23 +27,20 @@ func isApplying(s *Store, r request) bool {
 
 // leavePending commits a large transaction and crashes when it is committed and n
 // requests more are made.
-func leavePending(t testing.TB, at string, n int, run func(s *Store) error) {
+func leavePending(t testing.TB, at string, n int64, run func(s *Store) error) {
 	t.Helper()
-	s := openWith(t, at, nil)
-	s.wire = func(ctx context.Context, r request, send sender) (*answer, error) {
-		if !isApplying(s, r) {
-			return send(ctx)
-		}
-		if n--; n < 0 {
+	var applied atomic.Int64
+	s := openWith(t, at, func(ctx context.Context, r request, send sender) (*answer, error) {
+		if isApplying(r) && applied.Add(1) > n {
 			return nil, errCrashed
 		}
 		return send(ctx)
-	}
+	})
 	if err := run(s); err != nil {
 		t.Fatal(err)
 	}
 	reader := openReadOnly(t, at)
-	if _, g, err := reader.read(ctx); err != nil || !g.pending {
+	if _, g, err := reader.read(ctx); err != nil || g.state != pending {
 		t.Fatalf("the guard is %v, %v; want a pending one", g, err)
 	}
 }
@@ -53,7 +51,7 @@ func TestReadingWhileACommitIsPending(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	dice := rand.New(rand.NewPCG(seed, 0))
-	for applied := range 4 {
+	for applied := range int64(4) {
 		at := place(t)
 		base := openWith(t, at, nil)
 		model := map[string]string{}

@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 	}
 	s, err := Open(ctx, os.Getenv(placeVariable), Options{})
 	if err == nil {
+		s.patience /= 50
 		err = role(s, os.Stdout)
 	}
 	if err != nil {

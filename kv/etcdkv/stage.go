@@ -72,7 +72,7 @@ func (s *Store) apply(ctx context.Context, g guard, records []record) error {
 	if held, err := s.all(ctx, requests); err != nil || !held {
 		return err
 	}
-	done := guard{epoch: g.epoch, txid: g.txid}
+	done := guard{state: clean, epoch: g.epoch, txid: g.txid}
 	_, err := s.again(ctx, request{
 		compare: []clientv3.Cmp{s.isStill(g)},
 		then:    []clientv3.Op{s.putGuard(done), clientv3.OpDelete(s.stageOf(g.txid), clientv3.WithPrefix())},

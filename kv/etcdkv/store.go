@@ -58,7 +58,8 @@ type Store struct {
 	turn  chan struct{}
 	queue atomic.Int32 // of those that have the turn or wait for it
 
-	youth time.Duration // what a sweep leaves alone because it may be on its way
+	patience time.Duration // with another process, that does not come to its end
+	youth    time.Duration // what a sweep leaves alone because it may be on its way
 }
 
 // Open opens the store at an address, and creates it where there is none:
@@ -87,6 +88,7 @@ func Open(ctx context.Context, place string, opts Options) (*Store, error) {
 	if s.timeout == 0 {
 		s.timeout = 10 * time.Second
 	}
+	s.patience = s.timeout / 4
 	if s.client, err = connect(a, s.timeout); err != nil {
 		return nil, err
 	}
@@ -172,7 +174,7 @@ func (s *Store) open(a *answer) error {
 func (s *Store) create(ctx context.Context) error {
 	_, err := s.again(ctx, request{
 		compare: []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(s.prefix), "=", 0).WithPrefix()},
-		then:    []clientv3.Op{clientv3.OpPut(s.formatKey(), strconv.Itoa(format)), s.putGuard(guard{txid: kv.NewID()})},
+		then:    []clientv3.Op{clientv3.OpPut(s.formatKey(), strconv.Itoa(format)), s.putGuard(guard{}.next(clean))},
 	})
 	return err
 }

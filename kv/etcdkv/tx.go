@@ -10,7 +10,8 @@ import (
 
 // Update runs fn as one transaction. It reads the store as it is at one revision and
 // commits on the condition that nobody has committed since; if somebody has, fn runs
-// again.
+// again: then when no other of this process does, and then when no other at all does,
+// so that one that takes its time gets its turn too.
 func (s *Store) Update(ctx context.Context, fn func(tx kv.KVStorage) error) error {
 	if s.readOnly {
 		return s.View(ctx, fn) // which refuses the writes
@@ -20,37 +21,50 @@ func (s *Store) Update(ctx context.Context, fn func(tx kv.KVStorage) error) erro
 		return err
 	}
 	defer leave()
-	mine := false
-	for n := range attempts {
-		if !mine && (n > 0 || s.contended()) { // from the second try on none of ours is to come between
-			pass, err := s.takeTurn(ctx, patience)
+	mine, done := false, false
+	for n := 0; n < attempts && !done && err == nil; n++ {
+		alone := mine
+		if !mine && (n > 0 || s.contended()) {
+			pass, err := s.takeTurn(ctx, longest)
 			if err != nil {
 				return err
 			}
 			defer pass()
 			mine = true
 		}
-		if done, err := s.try(ctx, fn); done || err != nil {
-			return err
-		}
-		if n > 0 { // whom we met is another process
-			if err := pause(ctx, n); err != nil {
-				return err
-			}
-		}
+		done, err = s.try(ctx, fn, alone)
 	}
-	return errContended
+	if err == nil && !done {
+		err = errContended
+	}
+	return err
 }
 
-// try runs fn once, and tells whether it is committed.
-func (s *Store) try(ctx context.Context, fn func(tx kv.KVStorage) error) (bool, error) {
+// try runs fn once, and tells whether it is committed. Alone means that it claims the
+// guard before.
+func (s *Store) try(ctx context.Context, fn func(tx kv.KVStorage) error, alone bool) (done bool, err error) {
 	g, rev, err := s.readClean(ctx)
 	if err != nil {
 		return false, err
 	}
+	if alone {
+		var mine bool
+		if g, mine, err = s.claim(ctx, g, rev); err != nil || !mine {
+			return false, err
+		}
+		rev = g.mod
+		defer func() { // also when fn panics; if it fails, others do it when they have waited
+			if !done {
+				_ = s.release(context.WithoutCancel(ctx), g)
+			}
+		}()
+	}
 	changes, err := kv.Collect(ctx, s, &moment{store: s, rev: rev}, fn)
-	if err != nil || len(changes) == 0 {
-		return true, err
+	if err != nil {
+		return false, err
+	}
+	if len(changes) == 0 && !alone {
+		return true, nil
 	}
 	leave, err := s.gate.Call(ctx)
 	if err != nil {
@@ -75,7 +89,7 @@ func (s *Store) View(ctx context.Context, fn func(tx kv.KVStorage) error) error 
 }
 
 const (
-	patience = time.Minute // for the turn: as long as some transactions take
+	longest  = time.Minute // that a transaction waits for others of this process
 	courtesy = time.Second // what a single write lets transactions go before that have failed
 )
 

@@ -150,7 +150,7 @@ func (s *Store) Stats(ctx context.Context) (kv.Stats, error) {
 		return kv.Stats{}, err
 	}
 	st := kv.Stats{Engine: "etcd", Location: s.address, Keys: got(a, 1).Count, Detail: map[string]any{
-		"revision": a.Header.Revision, "pending": g.pending, "epoch": int64(g.epoch), "format": int64(format),
+		"revision": a.Header.Revision, "guard": g.state, "epoch": int64(g.epoch), "format": int64(format),
 	}}
 	for _, endpoint := range s.endpoints {
 		ctx, cancel := context.WithTimeout(ctx, s.timeout/4)
