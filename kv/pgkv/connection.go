@@ -89,7 +89,7 @@ func configOf(address string) (*pgxpool.Config, error) {
 func misread(address string, err error) error {
 	const want = "want postgres://user:password@host:5432/database?parameters, with / ? # and @ in a password escaped"
 	u, parsed := url.Parse(address)
-	if parsed != nil || u.Host == "" || stranded(u, address) {
+	if parsed != nil || u.User == nil {
 		return errors.New("pgkv: the address of the database cannot be read; " + want)
 	}
 	_, why, _ := strings.Cut(err.Error(), "`: ") // what is before it is the address
@@ -99,7 +99,7 @@ func misread(address string, err error) error {
 			why = "a parameter is wrong"
 		}
 	}
-	return fmt.Errorf("pgkv: the address of the database on %s cannot be read: %s; %s", u.Host, why, want)
+	return fmt.Errorf("pgkv: the address of the database cannot be read: %s; %s", why, want)
 }
 
 // stranded tells whether a password is where a parser takes it for something else,
@@ -175,7 +175,7 @@ func (t *table) retry(ctx context.Context, step func() error) error {
 			until = time.Now().Add(t.patience)
 		}
 		if time.Now().After(until) {
-			return t.exhausted(f)
+			return t.tell(f)
 		}
 		if err := t.sleep(ctx, pause/2+rand.N(pause)); err != nil {
 			return err

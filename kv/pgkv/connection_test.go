@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/kv/pgkv"
 	"github.com/crabstore/crabstore/kv/pgkv/pgtest"
@@ -109,6 +111,40 @@ func TestAContextThatEndsAtALostCommit(t *testing.T) {
 	if !errors.Is(err, kv.ErrOutcomeUnknown) {
 		t.Errorf("Put: %v", err)
 	}
+}
+
+// A writer whose context ends while it waits for a lock of somebody else's knows that
+// nothing was written.
+func TestAContextThatEndsAtALockedRow(t *testing.T) {
+	address := pgtest.Shared(t).URL(t)
+	s := open(t, address, pgkv.Options{})
+	mustPut(t, s, "k", "old")
+	other, err := pgx.Connect(ctx, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(ctx)
+	if _, err := other.Exec(ctx, "begin; update crabstore set value = 'locked' where col >= 0"); err != nil {
+		t.Fatal(err)
+	}
+	for name, write := range map[string]func(context.Context) error{
+		"Put": func(ctx context.Context) error { return s.Put(ctx, col, []byte("k"), []byte("new")) },
+		"Update": func(ctx context.Context) error {
+			return s.Update(ctx, func(tx kv.KVStorage) error { return tx.Put(ctx, col, []byte("k"), []byte("new")) })
+		},
+	} {
+		ending, stop := context.WithTimeout(ctx, 50*time.Millisecond)
+		err := write(ending)
+		stop()
+		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, kv.ErrOutcomeUnknown) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := other.Exec(ctx, "rollback"); err != nil {
+		t.Fatal(err)
+	}
+	wantValue(t, s, "k", "old")
+	mustPut(t, s, "k", "new")
 }
 
 // Before the commit is sent an Update runs again, whatever its function made of the

@@ -26,7 +26,8 @@
 //
 // A View and a long scan are REPEATABLE READ, READ ONLY: they read one snapshot, are never
 // refused for what others write and never the cause that others are refused.
-// SERIALIZABLE would make them both.
+// SERIALIZABLE would make them both. (A server that has no REPEATABLE READ takes it for
+// more: CockroachDB for SERIALIZABLE.)
 //
 // # Scans
 //

@@ -27,7 +27,7 @@ var (
 )
 
 // fault is a failure after which nothing was written, and what failed can be done again.
-// It does not leave the package: retry makes an error of it that does.
+// It does not leave the package: tell makes an error of it that does.
 type fault struct {
 	conflict bool // another transaction was in the way; else the connection was lost
 	cause    error
@@ -96,19 +96,11 @@ func (t *table) permanent(err error) error {
 	return fmt.Errorf("pgkv: %s: %w", t.place, err)
 }
 
-// exhausted is the error of a fault that came for too long.
-func (t *table) exhausted(f *fault) error {
+// tell is the error of a fault for the caller: in a transaction, which will run again if
+// it can, or when it came for too long.
+func (t *table) tell(f *fault) error {
 	if f.conflict {
-		return fmt.Errorf("%w: %s: other transactions were in the way for %v: %w", kv.ErrBusy, t.place, t.patience, f.cause)
-	}
-	return t.unreachable(f.cause)
-}
-
-// lost is the error of a fault for the caller's code in a transaction, which will run
-// again if it can.
-func (t *table) lost(f *fault) error {
-	if f.conflict {
-		return fmt.Errorf("%w: %s: another transaction is in the way: %w", kv.ErrBusy, t.place, f.cause)
+		return fmt.Errorf("%w: %s: other transactions are in the way: %w", kv.ErrBusy, t.place, f.cause)
 	}
 	return t.unreachable(f.cause)
 }
@@ -130,11 +122,12 @@ func (t *table) outcome(ctx context.Context, conn *pgx.Conn, err error) error {
 }
 
 // uncertain tells whether a commit that failed may have happened. It has not when
-// nothing was sent, and when the server refused it on a connection that goes on, unless
-// it says that it does not know itself: CockroachDB by 40003, and by an internal
-// error whoever is distributed.
+// nothing was sent, or statements to be prepared alone, and when the server refused it
+// on a connection that goes on, unless it says that it does not know itself: CockroachDB
+// by 40003, and by an internal error whoever is distributed.
 func uncertain(conn *pgx.Conn, err error) bool {
-	if pgconn.SafeToRetry(err) {
+	var before pgx.ErrPreprocessingBatch
+	if pgconn.SafeToRetry(err) || errors.As(err, &before) {
 		return false
 	}
 	sqlstate := code(err)

@@ -74,7 +74,7 @@ func (s *snapshot) fail(err error) error {
 	defer s.mu.Unlock()
 	s.failed = err
 	if f, ok := err.(*fault); ok {
-		return s.table.lost(f)
+		return s.table.tell(f)
 	}
 	return err
 }
