@@ -151,3 +151,46 @@ func TestProcessesOnOneBackend(t *testing.T) {
 		})
 	}
 }
+
+// Stores of several realms behind one address see nothing of each other, whatever is
+// asked of them.
+func TestRealmsOfOneBackend(t *testing.T) {
+	for _, backend := range home.BuiltIn() {
+		if home.Local(backend) {
+			continue
+		}
+		t.Run(backend, func(t *testing.T) {
+			dir, address := t.TempDir(), storetest.Spec(t, backend)
+			join := "?"
+			if strings.Contains(address, "?") {
+				join = "&"
+			}
+			in := func(realm string, args ...string) *exec.Cmd {
+				return agent(t, dir, append([]string{"--store", address + join + "realm=" + realm}, args...)...)
+			}
+			for _, realm := range []string{"acme", "acme%2Fb", "beta"} {
+				output(t, in(realm, "remember", "--name", "whose", realm))
+			}
+			acme := output(t, in("acme", "store", "dump"))
+			if strings.Contains(acme, "62657461") || !strings.Contains(acme, "61636d65") { // beta, acme
+				t.Errorf("acme holds\n%s", acme)
+			}
+			for realm, want := range map[string]string{"acme": "acme", "acme%2Fb": "acme%2Fb", "beta": "beta"} {
+				if got := output(t, in(realm, "memories", "list", "--json")); strings.Count(got, "\n") != 1 || !strings.Contains(got, `"content":"`+want+`"`) {
+					t.Errorf("%s has the memories %s", realm, got)
+				}
+				keys := fmt.Sprintf(`"keys":%d,`, strings.Count(output(t, in(realm, "store", "dump")), "\n"))
+				if got := output(t, in(realm, "store", "stats", "--json")); !strings.Contains(got, keys) {
+					t.Errorf("%s: stats %s, want %s", realm, got, keys)
+				}
+			}
+			if got := output(t, agent(t, dir, "--store", address, "memories", "list")); got != "" {
+				t.Errorf("the default realm has the memories %s", got)
+			}
+			c := in("acme", "store", "migrate", "--to", storetest.Spec(t, home.SQLite))
+			if code := codeOf(t, c); code != exitUsage || !strings.Contains(stderrOf(c), "realm") {
+				t.Errorf("to another realm: exit code %d, %s", code, stderrOf(c))
+			}
+		})
+	}
+}

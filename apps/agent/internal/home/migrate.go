@@ -37,12 +37,7 @@ func (m Migration) Run(ctx context.Context, tell func(done string, entries, all 
 	if err := m.allowed(); err != nil {
 		return Migrated{}, err
 	}
-	from, err := Open(ctx, m.From, Read, nil)
-	if err != nil {
-		return Migrated{}, err
-	}
-	defer from.Close()
-	sum, err := m.copy(ctx, from, tell)
+	sum, err := m.copy(ctx, tell)
 	if err != nil {
 		return Migrated{}, err
 	}
@@ -95,8 +90,12 @@ func (m Migration) partial() Location {
 }
 
 // copy makes the copy and returns the sum of both.
-func (m Migration) copy(ctx context.Context, from Store, tell func(string, int64, int64)) (sum migrate.Sum, err error) {
-	source := Whole(from)
+func (m Migration) copy(ctx context.Context, tell func(string, int64, int64)) (sum migrate.Sum, err error) {
+	from, err := Open(ctx, m.From, Read, nil)
+	if err != nil {
+		return sum, err
+	}
+	defer from.Close() // it was read
 	to, err := open(ctx, m.partial(), Make, nil)
 	if err != nil {
 		return sum, err
@@ -110,7 +109,7 @@ func (m Migration) copy(ctx context.Context, from Store, tell func(string, int64
 		return sum, fmt.Errorf("%s: %w", m.partial(), err)
 	}
 	all := keysOf(ctx, from)
-	sum, err = migrate.Copy(ctx, source, Whole(to), func(n int64) { tell("copied", n, all) })
+	sum, err = migrate.Copy(ctx, Whole(from), Whole(to), func(n int64) { tell("copied", n, all) })
 	if err != nil {
 		return sum, err
 	}
