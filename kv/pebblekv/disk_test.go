@@ -3,6 +3,7 @@ package pebblekv
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -13,18 +14,19 @@ import (
 	"github.com/crabstore/crabstore/kv"
 )
 
-// TestA05_DiskFullAtEveryChange makes a disk full behind each of the changes that a
-// history makes of it, for ever and for one change: nothing that was acknowledged is
+// TestA05_DiskFullAtAnyChange makes a disk full behind any of the changes that a history
+// makes of it, for ever and for one change: nothing that was acknowledged is
 // lost, what is there is a prefix of the history, no process ends and nothing waits.
-func TestA05_DiskFullAtEveryChange(t *testing.T) {
-	step := 1
+func TestA05_DiskFullAtAnyChange(t *testing.T) {
+	step := 7 // from a random change on
 	if testing.Short() {
-		step = 17
+		step = 23
 	}
 	for _, o := range []Options{{tune: small}, {tune: small, SyncWrites: true}} {
 		for _, hits := range []int64{0, 1} {
 			t.Run(fmt.Sprintf("sync=%v,hits=%d", o.SyncWrites, hits), func(t *testing.T) {
-				n := 0
+				n := rand.IntN(step)
+				t.Logf("every %d from %d on", step, n)
 				for ; ; n += step {
 					fsys := newFaulty(n)
 					fsys.hits = hits

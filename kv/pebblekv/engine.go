@@ -96,15 +96,15 @@ func (n *news) keep(err error) {
 	}
 }
 
-// background returns the last failure of work in the background, or nil, and what is
-// closed at the next one.
-func (n *news) background() (last error, next <-chan struct{}) {
+// background returns what is closed at the next failure of work in the background, and
+// the last one, or nil.
+func (n *news) background() (next <-chan struct{}, last error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.more == nil {
 		n.more = make(chan struct{})
 	}
-	return n.last, n.more
+	return n.more, n.last
 }
 
 // Infof is of pebble.Logger.

@@ -16,7 +16,7 @@ import (
 // TestReadOnlyBesideAProcess opens, again and again, what another process writes and
 // compacts, and wants every write that it had told of.
 func TestReadOnlyBesideAProcess(t *testing.T) {
-	dir, opens := filepath.Join(t.TempDir(), "store"), 100
+	dir, opens := filepath.Join(t.TempDir(), "store"), 40
 	if testing.Short() {
 		opens = 10
 	}

@@ -52,11 +52,11 @@ func (s *Store) Compact(ctx context.Context) error {
 	defer leave()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	_, failure := s.news.background()
+	failure, _ := s.news.background()
 	go func() {
 		select {
 		case <-failure:
-			err, _ := s.news.background()
+			_, err := s.news.background()
 			cancel(err)
 		case <-s.closed: // which does not wait for what may take minutes
 			cancel(kv.ErrClosed)
@@ -113,7 +113,7 @@ func (s *Store) Stats(ctx context.Context) (kv.Stats, error) {
 	if s.disk != nil && s.disk.failed() != nil {
 		st.Detail["poisoned"] = s.disk.failed().Error()
 	}
-	if err, _ := s.news.background(); err != nil {
+	if _, err := s.news.background(); err != nil {
 		st.Detail["background_failure"] = err.Error()
 	}
 	return st, nil

@@ -18,7 +18,7 @@ import (
 // history that goes at least as far as the last checkpoint or, where writes sync, the
 // last write.
 func TestPowerLoss(t *testing.T) {
-	losses, seed := 60, uint64(time.Now().UnixNano())
+	losses, seed := 25, uint64(time.Now().UnixNano())
 	if testing.Short() {
 		losses = 10
 	}
