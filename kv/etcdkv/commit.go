@@ -85,9 +85,6 @@ func (s *Store) settle(ctx context.Context, p proposal) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	if found.txid == p.guard.txid {
-		return outcome{committed: true, rev: found.mod}, nil
-	}
 	rev, err := s.historyOf(ctx, p.guard.txid, p.since, until)
 	return outcome{committed: rev > 0, rev: rev, found: found}, err
 }

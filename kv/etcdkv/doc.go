@@ -24,10 +24,10 @@
 //     up every write says ErrNoSpace. It is for metadata and sessions, not for a
 //     terabyte of artifacts.
 //   - Every commit in a store, of whatever process, is one after the other. Measured on
-//     a cluster of three on one machine of two cores that was busy otherwise, with fsync
-//     (go test -bench Cluster): 460 Puts of 1 KiB a second by one writer, 2,400 by 64;
-//     300 Updates that read and write a key; 13,000 keys a second in Updates of 1,000;
-//     1,100 Gets by one reader.
+//     a cluster of three on one machine of two cores, busy otherwise, with fsync (go test
+//     -bench Cluster): 660 Puts of 1 KiB a second by one writer, 3,600 by 64; 420 Updates
+//     that read and write a key; 17,000 keys a second in Updates of 1,000; 1,700 Gets by
+//     one reader.
 //   - etcd keeps every version of every key until it is compacted, which by default is
 //     never. Run it with --auto-compaction-mode=periodic --auto-compaction-retention=1h
 //     and defragment it now and then. A scan or View that lasts longer than the
