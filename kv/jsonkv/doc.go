@@ -55,8 +55,8 @@
 //     the size of the documents is a good guess.
 //   - Every write rewrites its documents. On a virtual disk with an fsync of 0.8 ms, on
 //     two busy cores: a put into a session of 1,000 messages of 500 bytes (0.5 MB) takes
-//     6 ms, half of that for two fsyncs; into a store.json of 10 MB 55 ms; an Update of
-//     a session and store.json, which are eight fsyncs, 20 ms. 50 writers who come
+//     6 ms, half of that for two fsyncs; into a store.json of 10 MB 30 to 60 ms; an Update of
+//     a session and store.json, which are eight fsyncs, 13 to 20 ms. 50 writers who come
 //     together share their writings, 0.2 ms each. Opening 10 MB takes 0.2 s.
 //     (go test -bench . ./kv/jsonkv)
 //   - File systems whose times of modification are coarser than two writes of one
