@@ -32,7 +32,9 @@ var mayImport = map[string][]string{
 	"kv/sqlitekv":         {"kv"},
 	"kv/jsonkv":           {"kv"},
 	"kv/pgkv":             {"kv"},
+	"kv/pgkv/pgtest":      {},
 	"kv/etcdkv":           {"kv"},
+	"kv/etcdkv/etcdtest":  {},
 	"kv/crabkv/crashtest": {"kv", "kv/memkv", "kv/crabkv", "crabdb"},
 	"textsearch":          {"kv"},
 	"memory":              {"kv", "textsearch"},
@@ -46,7 +48,7 @@ var mayImport = map[string][]string{
 }
 
 // forTests are packages that tests alone may import besides, from anywhere.
-var forTests = []string{"kv", "kv/kvtest", "kv/memkv", "kv/crabkv", "kv/crabkv/crashtest", "crabdb"}
+var forTests = []string{"kv", "kv/kvtest", "kv/memkv", "kv/crabkv", "kv/crabkv/crashtest", "kv/pgkv/pgtest", "kv/etcdkv/etcdtest", "crabdb"}
 
 func TestImportsRunDownward(t *testing.T) {
 	for _, file := range goFiles(t) {

@@ -163,7 +163,7 @@ func (s *Store) Stats(ctx context.Context) (kv.Stats, error) {
 	}
 	defer leave()
 	now := s.current.Load()
-	st := kv.Stats{Engine: "jsonkv", Location: s.dir, Keys: int64(now.entries.Len())}
+	st := kv.Stats{Engine: "json", Location: s.dir, Keys: int64(now.entries.Len())}
 	for name := range now.documents.Ascend("") {
 		info, err := s.writer.Lstat(name)
 		if err != nil {

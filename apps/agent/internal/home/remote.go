@@ -1,3 +1,5 @@
+//go:build postgres || etcd
+
 package home
 
 import (
@@ -29,19 +31,3 @@ func cutRealm(address string) (rest, realm string, err error) {
 	}
 	return rest, realm, nil
 }
-
-// confined keeps a store to its realm.
-func confined(s Store, err error) (Store, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &inRealm{kv.InRealm(s, kv.RealmOf(s)), s}, nil
-}
-
-type inRealm struct {
-	kv.KVStorage
-	whole Store
-}
-
-func (s *inRealm) Unwrap() kv.KVStorage { return s.KVStorage }
-func (s *inRealm) Close() error         { return s.whole.Close() }
