@@ -41,8 +41,7 @@ func OpenWrite(ctx context.Context, l Location, tell func(string)) (Store, error
 }
 
 // Open opens a store whatever its keyspace: for what is asked of the store and not of
-// the packages above it. It waits and tells as OpenWrite does; to be read a store is
-// never busy, and needs no tell. A store into which a migration is not finished is
+// the packages above it. It waits and tells as OpenWrite does; tell may be nil. A store into which a migration is not finished is
 // ErrHalfMigrated.
 func Open(ctx context.Context, l Location, access Access, tell func(string)) (Store, error) {
 	s, err := open(ctx, l, access, tell)

@@ -17,7 +17,7 @@ const (
 )
 
 // waiting opens what may be busy, until it is free, ctx is done or waitMost is over.
-// It tells once that it waits, and for whom.
+// It tells once that it waits, and for whom; tell may be nil.
 func waiting[S any](ctx context.Context, tell func(string), open func() (S, error)) (S, error) {
 	began, told := time.Now(), false
 	step := time.NewTicker(waitStep)
@@ -28,7 +28,7 @@ func waiting[S any](ctx context.Context, tell func(string), open func() (S, erro
 		if !errors.Is(err, kv.ErrBusy) || waited >= waitMost {
 			return s, err
 		}
-		if waited >= waitQuiet && !told {
+		if waited >= waitQuiet && !told && tell != nil {
 			told = true
 			tell("waiting: " + err.Error())
 		}

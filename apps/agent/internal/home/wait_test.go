@@ -61,3 +61,13 @@ func TestA21_WaitsForTheWriter(t *testing.T) {
 		})
 	}
 }
+
+// Who reads tells nobody, and may have to wait too.
+func TestWaitingWithoutAWord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, err := waiting(context.Background(), nil, func() (int, error) { return 0, kv.ErrBusy })
+		if !errors.Is(err, kv.ErrBusy) {
+			t.Error(err)
+		}
+	})
+}
