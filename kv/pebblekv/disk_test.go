@@ -119,7 +119,7 @@ func wantPoisoned(t *testing.T, s *Store) {
 func TestPoisonedInTheMiddle(t *testing.T) {
 	for _, kind := range []string{"log", "sst", "MANIFEST", "marker"} {
 		t.Run(kind, func(t *testing.T) {
-			fsys := newFaulty(1 << 40)
+			fsys := newFaulty(1 << 30)
 			fsys.spared = func(name string, c vfs.DiskWriteCategory) bool {
 				return !strings.Contains(filepath.Base(name), kind) || c == "pebble-compaction"
 			}
@@ -155,7 +155,7 @@ func TestPoisonedInTheMiddle(t *testing.T) {
 
 // TestFailedCompactionsPoisonNothing fills the disk for compactions alone.
 func TestFailedCompactionsPoisonNothing(t *testing.T) {
-	fsys := newFaulty(1 << 40)
+	fsys := newFaulty(1 << 30)
 	fsys.spared = func(_ string, c vfs.DiskWriteCategory) bool { return c != "pebble-compaction" }
 	s, err := openOn(fsys, "/store", Options{tune: small})
 	if err != nil {
