@@ -3,6 +3,7 @@ package home
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -122,6 +123,11 @@ func BuiltIn() []string {
 func Local(name string) bool {
 	b, known := find(name)
 	return known && !b.remote()
+}
+
+// notBuiltIn says how a program is made that has the backend.
+func (b backend) notBuiltIn() error {
+	return fmt.Errorf("%w: the backend %s is not in this build, which has %s; build with -tags %s for it", ErrBackend, b.name, names(BuiltIn()), b.tag)
 }
 
 // remote tells of a store that lies behind an address.

@@ -89,8 +89,7 @@ func Parse(spec, dir string) (Location, error) {
 	case !known:
 		return Location{}, fmt.Errorf("%w: unknown backend %q; known are %s (built in: %s)", ErrBackend, name, names(all()), names(BuiltIn()))
 	case b.open == nil:
-		return Location{}, fmt.Errorf("%w: the backend %s is not in this build, which has %s; build with -tags %s for it",
-			ErrBackend, name, names(BuiltIn()), b.tag)
+		return Location{}, b.notBuiltIn()
 	case found && place == "", !found && b.remote():
 		return Location{}, fmt.Errorf("%w: %q names no place; write %s", ErrBackend, spec, b.form)
 	case !found:

@@ -155,6 +155,24 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
+// A home whose store another build made is not made anew: it says which build it takes.
+func TestHomeOfAnotherBuild(t *testing.T) {
+	for _, b := range backends() {
+		if b.open != nil || b.remote() {
+			continue
+		}
+		dir := t.TempDir()
+		put(t, dir, b.file+"/x", "something")
+		l, err := Locate("", dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenWrite(context.Background(), l, nil); !errors.Is(err, ErrBackend) || !strings.Contains(err.Error(), "build with -tags "+b.tag) {
+			t.Errorf("%s: %v", l, err)
+		}
+	}
+}
+
 // A file of another backend is named for what it is, and stays as it is.
 func TestAnotherBackendsFile(t *testing.T) {
 	dir := t.TempDir()

@@ -52,9 +52,9 @@ func Open(ctx context.Context, l Location, access Access, tell func(string)) (St
 }
 
 func open(ctx context.Context, l Location, access Access, tell func(string)) (Store, error) {
-	b, known := find(l.Backend)
-	if !known || b.open == nil {
-		return nil, fmt.Errorf("%w: %s cannot be opened by this program", ErrBackend, l)
+	b, _ := find(l.Backend)
+	if b.open == nil {
+		return nil, fmt.Errorf("%s: %w", l, b.notBuiltIn())
 	}
 	if err := l.suits(b, access); err != nil {
 		return nil, err
