@@ -3,6 +3,7 @@ package crabdb
 import (
 	"fmt"
 	"maps"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -241,6 +242,9 @@ func TestSyncIntervalSyncsByItself(t *testing.T) {
 		err = db.Put(ctx, 1, fmt.Append(nil, i%10), nil)
 	}
 	wantError(t, err, ErrPoisoned)
+	for stats(t, db).Background == nil { // the store is poisoned first, and the failure noted next
+		runtime.Gosched()
+	}
 	wantError(t, stats(t, db).Background, syscall.EIO)
 }
 
