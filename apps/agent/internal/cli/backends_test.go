@@ -52,6 +52,7 @@ const session = "6FP950KC"
 
 // Every command does and says the same on every backend that this build has.
 func TestEveryCommandOnEveryBackend(t *testing.T) {
+	inFull(t)
 	want := life(t, home.Crabdb)
 	for _, backend := range home.BuiltIn() {
 		if backend == home.Crabdb {
@@ -113,6 +114,7 @@ func normal(said, dir string) string {
 // Processes that write one store at once lose nothing, and its indexes agree: they
 // wait for each other, or share the database.
 func TestProcessesOnOneBackend(t *testing.T) {
+	inFull(t)
 	for _, backend := range home.BuiltIn() {
 		t.Run(backend, func(t *testing.T) {
 			dir, store := t.TempDir(), storetest.Spec(t, backend)
@@ -155,6 +157,7 @@ func TestProcessesOnOneBackend(t *testing.T) {
 // Stores of several realms behind one address see nothing of each other, whatever is
 // asked of them.
 func TestRealmsOfOneBackend(t *testing.T) {
+	inFull(t)
 	for _, backend := range home.BuiltIn() {
 		if home.Local(backend) {
 			continue
@@ -192,5 +195,14 @@ func TestRealmsOfOneBackend(t *testing.T) {
 				t.Errorf("to another realm: exit code %d, %s", code, stderrOf(c))
 			}
 		})
+	}
+}
+
+// inFull skips a test of dozens of processes when tests are to be short: under the race
+// detector each of them takes a second to end.
+func inFull(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("dozens of processes: run without -short")
 	}
 }

@@ -32,6 +32,7 @@ func isThere(path string) bool {
 // A store that went from backend to backend, through all that this build has, and back
 // to crabdb holds what it held, byte for byte, and so does each on the way.
 func TestMigrationThroughEveryBackend(t *testing.T) {
+	inFull(t)
 	dir := t.TempDir()
 	from := storetest.Spec(t, home.Crabdb)
 	if code := codeOf(t, agent(t, dir, "--store", from, "import", "-q", input(t))); code != exitDone && code != exitPartial {
@@ -63,6 +64,7 @@ func TestMigrationThroughEveryBackend(t *testing.T) {
 
 // A switch makes the copy the home's store, and the old one lies aside, whole.
 func TestMigrateAndSwitch(t *testing.T) {
+	inFull(t)
 	for _, b := range home.BuiltIn() {
 		if b == home.Crabdb {
 			continue

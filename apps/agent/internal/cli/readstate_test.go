@@ -83,6 +83,7 @@ func must(t *testing.T, err error) {
 // Reading takes no lock and changes no byte, of a store that rests and beside one that
 // writes, on every backend that has bytes here.
 func TestReadStateOfEveryBackendChangesNothing(t *testing.T) {
+	inFull(t)
 	for _, backend := range home.BuiltIn() {
 		if !home.Local(backend) {
 			continue
