@@ -81,7 +81,13 @@ func (q *queue) add(base *state, changes []kv.Change) (b *batch, ok bool) {
 // write lets decide make up its mind about what is to be written, over the store as
 // it is with all writes before, and waits until that is on the disk.
 func (s *Store) write(ctx context.Context, decide func(now *frozen.Snapshot) ([]kv.Change, error)) error {
-	if err := s.takeTurn(ctx); err != nil {
+	if err := s.gate.Check(ctx); err != nil {
+		return err
+	}
+	if s.opts.ReadOnly {
+		return kv.ErrReadOnly
+	}
+	if err := s.turn.Take(ctx, &s.gate); err != nil {
 		return err
 	}
 	b, leave, err := s.enqueue(ctx, decide)
@@ -92,28 +98,9 @@ func (s *Store) write(ctx context.Context, decide func(now *frozen.Snapshot) ([]
 	return s.flush(b)
 }
 
-// takeTurn waits until no other writer makes up its mind, the context ends or the
-// store is closed.
-func (s *Store) takeTurn(ctx context.Context) error {
-	if err := s.gate.Check(ctx); err != nil {
-		return err
-	}
-	if s.opts.ReadOnly {
-		return kv.ErrReadOnly
-	}
-	select {
-	case s.turn <- struct{}{}:
-		return nil
-	case <-s.closed:
-		return kv.ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // enqueue has the turn, and passes it on.
 func (s *Store) enqueue(ctx context.Context, decide func(now *frozen.Snapshot) ([]kv.Change, error)) (b *batch, leave func(), err error) {
-	defer func() { <-s.turn }() // also when decide panics
+	defer s.turn.Pass() // also when decide panics
 	base, of := s.queue.begin()
 	changes, err := decide(s.of(base))
 	if err != nil {

@@ -31,11 +31,9 @@ type Store struct {
 	dir     string
 	opts    Options
 	gate    gate.Gate
-	closed  chan struct{} // closed by Close
-	once    sync.Once     // guards the closing of closed
 	cache   kv.Cache
 	current atomic.Pointer[state] // what the disk holds
-	turn    chan struct{}         // holds one token while a writer makes up its mind
+	turn    gate.Turn             // of the writer who makes up its mind
 	queue   queue
 
 	writing sync.Mutex // held while documents are written
@@ -59,7 +57,7 @@ func open(d disk, dir string, o Options) (s *Store, err error) {
 		o.Realm = kv.DefaultRealm
 	}
 	s = &Store{
-		dir: dir, opts: o, closed: make(chan struct{}), turn: make(chan struct{}, 1),
+		dir: dir, opts: o, turn: gate.NewTurn(),
 		writer: writer{disk: d, stamps: map[string]fs.FileInfo{}},
 	}
 	defer func() {
@@ -134,7 +132,6 @@ func (s *Store) settle(found survey, c *commit) error {
 // Close makes every later call return kv.ErrClosed, waits for those that are on their
 // way, and gives the lock back. Closing again does nothing.
 func (s *Store) Close() error {
-	s.once.Do(func() { close(s.closed) })
 	return s.gate.Close(s.release)
 }
 

@@ -17,11 +17,11 @@ package memkv
 import (
 	"context"
 	"iter"
-	"sync"
 	"sync/atomic"
 
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/kv/internal/frozen"
+	"github.com/crabstore/crabstore/kv/internal/gate"
 )
 
 // Options say how a store is opened. The zero value is right for most.
@@ -33,9 +33,8 @@ type Options struct {
 // kv.Realmed, kv.Statser and io.Closer as well.
 type Store struct {
 	realm   string
-	turn    chan struct{}                   // holds one token while a writer has its turn
-	closed  chan struct{}                   // closed by Close
-	once    sync.Once                       // guards the closing of closed
+	gate    gate.Gate
+	turn    gate.Turn                       // of the writer
 	current atomic.Pointer[frozen.Snapshot] // replaced by the writer that has the turn
 	cache   kv.Cache
 }
@@ -48,16 +47,15 @@ func Open(o Options) *Store {
 	if o.Realm == "" {
 		o.Realm = kv.DefaultRealm
 	}
-	s := &Store{realm: o.Realm, turn: make(chan struct{}, 1), closed: make(chan struct{})}
-	s.current.Store(&frozen.Snapshot{Ready: s.ready})
+	s := &Store{realm: o.Realm, turn: gate.NewTurn()}
+	s.current.Store(&frozen.Snapshot{Ready: s.gate.Check})
 	return s
 }
 
 // Close makes every later call return kv.ErrClosed. Readers and writers that are
 // on their way finish or get it too. Closing again does nothing.
 func (s *Store) Close() error {
-	s.once.Do(func() { close(s.closed) })
-	return nil
+	return s.gate.Close(func() error { return nil })
 }
 
 // Realm returns the realm that the store was opened with.
@@ -68,20 +66,10 @@ func (s *Store) Cache() *kv.Cache { return &s.cache }
 
 // Stats tells how many keys there are.
 func (s *Store) Stats(ctx context.Context) (kv.Stats, error) {
-	if err := s.ready(ctx); err != nil {
+	if err := s.gate.Check(ctx); err != nil {
 		return kv.Stats{}, err
 	}
 	return kv.Stats{Engine: "memkv", Location: "memory", Keys: int64(s.current.Load().Entries.Len())}, nil
-}
-
-// ready returns the error of a call that begins, or goes on, now.
-func (s *Store) ready(ctx context.Context) error {
-	select {
-	case <-s.closed:
-		return kv.ErrClosed
-	default:
-		return ctx.Err()
-	}
 }
 
 // Get returns a copy of the value of a key.
@@ -97,10 +85,10 @@ func (s *Store) Put(ctx context.Context, col kv.Column, key, value []byte) error
 	if err := kv.CheckValue(value, kv.MaxValueSize); err != nil {
 		return err
 	}
-	if err := s.takeTurn(ctx); err != nil {
+	if err := s.turn.Take(ctx, &s.gate); err != nil {
 		return err
 	}
-	defer s.passTurn()
+	defer s.turn.Pass()
 	s.commit([]kv.Change{{Column: col, Key: key, Value: append([]byte{}, value...)}})
 	return nil
 }
@@ -110,10 +98,10 @@ func (s *Store) Delete(ctx context.Context, col kv.Column, key []byte) (existed 
 	if err := kv.CheckKey(key); err != nil {
 		return false, err
 	}
-	if err := s.takeTurn(ctx); err != nil {
+	if err := s.turn.Take(ctx, &s.gate); err != nil {
 		return false, err
 	}
-	defer s.passTurn()
+	defer s.turn.Pass()
 	_, existed = s.current.Load().Entries.Get(frozen.Place(col, key))
 	if existed {
 		s.commit([]kv.Change{{Column: col, Key: key, Delete: true}})

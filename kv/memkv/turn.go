@@ -10,15 +10,15 @@ import (
 // Update waits for the turn, runs fn over the current tree, and makes what it
 // wrote current in one step.
 func (s *Store) Update(ctx context.Context, fn func(tx kv.KVStorage) error) error {
-	if err := s.takeTurn(ctx); err != nil {
+	if err := s.turn.Take(ctx, &s.gate); err != nil {
 		return err
 	}
-	defer s.passTurn() // also when fn panics, and then nothing was written
+	defer s.turn.Pass() // also when fn panics, and then nothing was written
 	changes, err := kv.Collect(ctx, s, s.current.Load(), fn)
 	if err != nil {
 		return err
 	}
-	if err := s.ready(ctx); err != nil {
+	if err := s.gate.Check(ctx); err != nil {
 		return err
 	}
 	s.commit(changes)
@@ -27,29 +27,11 @@ func (s *Store) Update(ctx context.Context, fn func(tx kv.KVStorage) error) erro
 
 // View runs fn over the tree that is current now. It waits for nobody.
 func (s *Store) View(ctx context.Context, fn func(tx kv.KVStorage) error) error {
-	if err := s.ready(ctx); err != nil {
+	if err := s.gate.Check(ctx); err != nil {
 		return err
 	}
 	return kv.ViewAt(ctx, s, s.current.Load(), fn)
 }
-
-// takeTurn waits until no other writer has the turn, the context ends or the
-// store is closed.
-func (s *Store) takeTurn(ctx context.Context) error {
-	if err := s.ready(ctx); err != nil {
-		return err
-	}
-	select {
-	case s.turn <- struct{}{}:
-		return nil
-	case <-s.closed:
-		return kv.ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (s *Store) passTurn() { <-s.turn }
 
 // commit makes changes part of the current tree, all at once. The caller has the
 // turn, and gives the values away.
@@ -62,5 +44,5 @@ func (s *Store) commit(changes []kv.Change) {
 			entries = entries.Put(at, c.Value)
 		}
 	}
-	s.current.Store(&frozen.Snapshot{Entries: entries, Ready: s.ready})
+	s.current.Store(&frozen.Snapshot{Entries: entries, Ready: s.gate.Check})
 }

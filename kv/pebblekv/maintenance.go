@@ -58,7 +58,7 @@ func (s *Store) Compact(ctx context.Context) error {
 		case <-failure:
 			_, err := s.news.background()
 			cancel(err)
-		case <-s.closed: // which does not wait for what may take minutes
+		case <-s.gate.Closing(): // which does not wait for what may take minutes
 			cancel(kv.ErrClosed)
 		case <-ctx.Done():
 		}

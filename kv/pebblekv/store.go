@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -48,9 +47,7 @@ type Store struct {
 	disk   *disk   // nil when the store is read-only
 	frozen *frozen // nil when it is not
 
-	turn   chan struct{} // holds one token while a writer has its turn
-	closed chan struct{} // closed when Close begins
-	once   sync.Once     // guards the closing of closed
+	turn gate.Turn // of the writer
 
 	commits atomic.Uint64 // how many were begun
 	safe    atomic.Uint64 // so many of them are safe from a power loss
@@ -73,7 +70,7 @@ func openOn(fsys vfs.FS, dir string, o Options) (*Store, error) {
 	if o.Realm == "" {
 		o.Realm = kv.DefaultRealm
 	}
-	s := &Store{dir: dir, realm: o.Realm, turn: make(chan struct{}, 1), closed: make(chan struct{})}
+	s := &Store{dir: dir, realm: o.Realm, turn: gate.NewTurn()}
 	open := s.openWritable
 	if o.ReadOnly {
 		open = s.openReadOnly
@@ -90,7 +87,7 @@ func (s *Store) openWritable(fsys vfs.FS, o Options) error {
 	if err != nil {
 		return err
 	}
-	if s.disk, err = newDisk(fsys, s.dir, o.SyncWrites, s.closed); err != nil {
+	if s.disk, err = newDisk(fsys, s.dir, o.SyncWrites, s.gate.Closing()); err != nil {
 		return err
 	}
 	s.fsys, s.news.fatal = s.disk, s.disk.fail
@@ -121,7 +118,6 @@ func (s *Store) removeLeftovers() error {
 // function runs gets kv.ErrClosed. On a poisoned store it tells what poisoned it.
 // Closing again does nothing.
 func (s *Store) Close() error {
-	s.once.Do(func() { close(s.closed) })
 	return s.gate.Close(s.release)
 }
 

@@ -63,10 +63,13 @@ func (s *Store) write(ctx context.Context, prepare func() ([]kv.Change, error)) 
 // begin does what needs the turn. The store stays open until leave is called. There is
 // no batch when there is nothing to write.
 func (s *Store) begin(ctx context.Context, prepare func() ([]kv.Change, error)) (batch *pebble.Batch, leave func(), err error) {
-	if err := s.takeTurn(ctx); err != nil {
+	if err := s.writable(ctx); err != nil {
 		return nil, nil, err
 	}
-	defer s.passTurn() // also when prepare panics, and then nothing was written
+	if err := s.turn.Take(ctx, &s.gate); err != nil {
+		return nil, nil, err
+	}
+	defer s.turn.Pass() // also when prepare panics, and then nothing was written
 	changes, err := prepare()
 	if err != nil {
 		return nil, nil, err
@@ -117,24 +120,6 @@ func batchSize(changes []kv.Change) (int, error) {
 	}
 	return int(size), nil
 }
-
-// takeTurn waits until no other writer has the turn, the context ends or the store
-// is closed.
-func (s *Store) takeTurn(ctx context.Context) error {
-	if err := s.writable(ctx); err != nil {
-		return err
-	}
-	select {
-	case s.turn <- struct{}{}:
-		return nil
-	case <-s.closed:
-		return kv.ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (s *Store) passTurn() { <-s.turn }
 
 // writable returns the error of a write that begins now.
 func (s *Store) writable(ctx context.Context) error {

@@ -55,7 +55,6 @@ func newTable(ctx context.Context, address string, o Options) (*table, error) {
 		turn:     make(chan struct{}, 1),
 		patience: defaultPatience,
 		wait:     defaultWait,
-		shut:     make(chan struct{}),
 	}, nil
 }
 
@@ -177,22 +176,9 @@ func (t *table) retry(ctx context.Context, step func() error) error {
 		if time.Now().After(until) {
 			return t.tell(f)
 		}
-		if err := t.sleep(ctx, pause/2+rand.N(pause)); err != nil {
+		if err := t.gate.Sleep(ctx, pause/2+rand.N(pause)); err != nil {
 			return err
 		}
-	}
-}
-
-func (t *table) sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-t.shut:
-		return kv.ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 
@@ -211,7 +197,7 @@ func (t *table) take(ctx context.Context, tokens chan struct{}, limit time.Durat
 		return nil
 	case <-timer.C:
 		return fmt.Errorf("%w: %s: %s (waited for %v)", kv.ErrBusy, t.place, advice, limit)
-	case <-t.shut:
+	case <-t.gate.Closing():
 		return kv.ErrClosed
 	case <-ctx.Done():
 		return ctx.Err()

@@ -28,7 +28,7 @@ func (t *table) prepare(ctx context.Context, readOnly bool) error {
 		f, fault := err.(*fault)
 		switch {
 		case errors.Is(err, errAgain), fault && f.conflict:
-			if err := t.sleep(ctx, firstPause); err != nil {
+			if err := t.gate.Sleep(ctx, firstPause); err != nil {
 				return err
 			}
 		case fault:

@@ -93,7 +93,6 @@ func (s *Store) Stats(ctx context.Context) (kv.Stats, error) {
 // Close makes every later call return kv.ErrClosed, waits for the calls that are under
 // way, and disconnects when the last transaction and scan has ended.
 func (s *Store) Close() error {
-	s.table.shutOnce.Do(func() { close(s.table.shut) })
 	return s.table.gate.Close(func() error {
 		s.table.pool.Close()
 		return nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,9 +28,7 @@ type table struct {
 	patience time.Duration // for conflicts and lost connections
 	wait     time.Duration // for a slot
 
-	gate     gate.Gate
-	shut     chan struct{} // closed by Close: nobody waits any more
-	shutOnce sync.Once
+	gate gate.Gate
 }
 
 func (t *table) Realm() string    { return t.realm }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"sync"
 
 	"github.com/crabstore/crabstore/kv"
 	"github.com/crabstore/crabstore/kv/internal/gate"
@@ -29,8 +28,6 @@ type Store struct {
 	file    file
 	options Options
 	gate    gate.Gate
-	closing chan struct{} // closed when Close has begun: nobody waits for anything any more
-	shut    sync.Once
 	writer  chan *conn // holds the one connection that writes, while nobody does
 	readers pool
 	poison  error // guarded by having the writer: the sync that failed
@@ -50,7 +47,7 @@ func Open(ctx context.Context, path string, options Options) (*Store, error) {
 	if options.Realm == "" {
 		options.Realm = kv.DefaultRealm
 	}
-	s := &Store{file: f, options: options, closing: make(chan struct{}), writer: make(chan *conn, 1),
+	s := &Store{file: f, options: options, writer: make(chan *conn, 1),
 		readers: pool{file: f, readOnly: options.ReadOnly}}
 	if !options.ReadOnly {
 		if err := f.create(); err != nil {
@@ -86,7 +83,6 @@ func (s *Store) openWriter(ctx context.Context) error {
 // Close closes the store. The last process that closes one copies the log into the
 // database, syncs it, and removes the log.
 func (s *Store) Close() error {
-	s.shut.Do(func() { close(s.closing) })
 	return s.gate.Close(func() error {
 		s.readers.close()
 		if s.options.ReadOnly {
@@ -223,7 +219,7 @@ func (s *Store) inTurn(ctx context.Context, fn func(*conn) error) error {
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-s.closing:
+	case <-s.gate.Closing():
 		return kv.ErrClosed
 	}
 }

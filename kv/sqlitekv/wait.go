@@ -4,8 +4,6 @@ import (
 	"context"
 	"iter"
 	"time"
-
-	"github.com/crabstore/crabstore/kv"
 )
 
 // patience is how long a lock of another process is waited for. It is not SQLite's
@@ -45,23 +43,10 @@ func (s *Store) patiently(ctx context.Context, attempt func() error) error {
 		if err == nil || !passes(err) {
 			break
 		}
-		if err := s.sleep(ctx, pause); err != nil {
+		if err := s.gate.Sleep(ctx, pause); err != nil {
 			return err
 		}
 		err = attempt()
 	}
 	return s.file.explain(err)
-}
-
-func (s *Store) sleep(ctx context.Context, pause time.Duration) error {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-s.closing:
-		return kv.ErrClosed
-	}
 }

@@ -9,6 +9,8 @@ package gate
 import (
 	"context"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/crabstore/crabstore/kv"
 )
@@ -16,8 +18,10 @@ import (
 // Gate is open until it is closed. The zero value is an open one, for concurrent
 // use.
 type Gate struct {
+	shut atomic.Bool // set once, under mu
+
 	mu      sync.Mutex
-	shut    bool
+	closing chan struct{} // made when it is asked for, closed when the gate is shut
 	inside  int           // all who are in
 	calls   int           // of these, those that Close waits for
 	drained chan struct{} // closed when calls falls to 0 behind a shut gate
@@ -43,24 +47,46 @@ func (g *Gate) Hold(ctx context.Context) (leave func(), err error) {
 	return func() { g.leave(0) }, nil
 }
 
-// Check returns what Call would.
+// Check returns the error that Call would.
 func (g *Gate) Check(ctx context.Context) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.check(ctx)
-}
-
-func (g *Gate) check(ctx context.Context) error {
-	if g.shut {
+	if g.shut.Load() {
 		return kv.ErrClosed
 	}
 	return ctx.Err()
 }
 
+// Closing returns a channel that is closed when Close begins: nobody has to wait for
+// anything any more.
+func (g *Gate) Closing() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closing == nil {
+		g.closing = make(chan struct{})
+		if g.shut.Load() {
+			close(g.closing)
+		}
+	}
+	return g.closing
+}
+
+// Sleep returns nil after a while, or earlier the error of the context or kv.ErrClosed.
+func (g *Gate) Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-g.Closing():
+		return kv.ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 func (g *Gate) enter(ctx context.Context, calls int) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if err := g.check(ctx); err != nil {
+	if err := g.Check(ctx); err != nil {
 		return err
 	}
 	g.inside++
@@ -72,15 +98,12 @@ func (g *Gate) leave(calls int) {
 	g.mu.Lock()
 	g.inside--
 	g.calls -= calls
-	if g.shut && g.calls == 0 && calls > 0 {
+	if g.shut.Load() && g.calls == 0 && calls > 0 {
 		close(g.drained)
 	}
-	last := g.release
-	if g.inside > 0 || !g.shut {
-		last = nil
-	}
-	if last != nil {
-		g.release = nil
+	var last func() error
+	if g.shut.Load() && g.inside == 0 {
+		last, g.release = g.release, nil
 	}
 	g.mu.Unlock()
 	if last != nil {
@@ -93,11 +116,14 @@ func (g *Gate) leave(calls int) {
 // release, or by the last one who leaves. Closing again does nothing.
 func (g *Gate) Close(release func() error) error {
 	g.mu.Lock()
-	if g.shut {
+	if g.shut.Swap(true) {
 		g.mu.Unlock()
 		return nil
 	}
-	g.shut, g.release = true, release
+	if g.closing != nil {
+		close(g.closing)
+	}
+	g.release = release
 	if g.calls > 0 {
 		g.drained = make(chan struct{})
 		g.inside++ // Close itself, so that what it releases is released by it where it can be

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/crabstore/crabstore/kv"
 )
@@ -113,4 +114,67 @@ func TestCloseWaitsForCalls(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whoever waits is let go when Close begins, before what it waits for has ended.
+func TestClosingEndsEveryWait(t *testing.T) {
+	for name, wait := range map[string]func(g *Gate, turn Turn) error{
+		"Take":  func(g *Gate, turn Turn) error { return turn.Take(ctx, g) },
+		"Sleep": func(g *Gate, _ Turn) error { return g.Sleep(ctx, time.Hour) },
+		"Closing": func(g *Gate, _ Turn) error {
+			<-g.Closing()
+			return g.Check(ctx)
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var g Gate
+			turn, call := NewTurn(), pass(t, g.Call)
+			if err := turn.Take(ctx, &g); err != nil {
+				t.Fatal(err)
+			}
+			waited := make(chan error, 1)
+			go func() { waited <- wait(&g, turn) }()
+			synctest.Wait()
+			if len(waited) > 0 {
+				t.Errorf("%s of an open gate does not wait", name)
+			}
+			closed := make(chan error, 1)
+			go func() { closed <- g.Close(func() error { return nil }) }()
+			synctest.Wait()
+			if len(closed) > 0 || len(waited) == 0 {
+				t.Fatalf("%s still waits while Close waits for a call", name)
+			}
+			if err := <-waited; !errors.Is(err, kv.ErrClosed) {
+				t.Errorf("%s: %v", name, err)
+			}
+			call()
+			if err := <-closed; err != nil {
+				t.Error(err)
+			}
+			if err := wait(&g, turn); !errors.Is(err, kv.ErrClosed) {
+				t.Errorf("%s of a closed gate: %v", name, err)
+			}
+		})
+	}
+}
+
+func TestWaitsEndWithTheirContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g Gate
+		turn := NewTurn()
+		if err := turn.Take(ctx, &g); err != nil {
+			t.Fatal(err)
+		}
+		short, stop := context.WithTimeout(ctx, time.Second)
+		defer stop()
+		for name, err := range map[string]error{"Take": turn.Take(short, &g), "Sleep": g.Sleep(short, time.Hour)} {
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		turn.Pass()
+		if err := errors.Join(turn.Take(ctx, &g), g.Sleep(ctx, time.Hour)); err != nil {
+			t.Error(err)
+		}
+	})
 }
