@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 )
 
 // Column is a hard partition of a store: a key in one column is another key than
@@ -27,6 +28,18 @@ const (
 // Columns returns every column, ascending. The slice is the caller's.
 func Columns() []Column {
 	return []Column{Agent, Session, Memory, Skill, Harness, Config, Text, Run, Artifact, Archive}
+}
+
+// EveryColumn yields every column that can be, ascending: also those without a name,
+// which a store of another implementation may have. It is for who copies or counts.
+func EveryColumn() iter.Seq[Column] {
+	return func(yield func(Column) bool) {
+		for c := range math.MaxUint8 + 1 {
+			if !yield(Column(c)) {
+				return
+			}
+		}
+	}
 }
 
 var columnNames = [...]string{

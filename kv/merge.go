@@ -70,9 +70,15 @@ func (o *Overlay) sort() {
 	}
 }
 
+// byKey is the order in which stores keep entries.
 func byKey(a, b Change) int {
 	return cmp.Or(cmp.Compare(a.Column, b.Column), bytes.Compare(a.Key, b.Key))
 }
+
+// SortChanges puts changes into the order of their columns and keys: engines that keep
+// entries so write them faster, and writers that lock in one order do not lock each
+// other out.
+func SortChanges(changes []Change) { slices.SortFunc(changes, byKey) }
 
 // merge yields base with held over it, both in the order of the scan.
 func merge(held []Change, base iter.Seq2[Entry, error], r Range, yield func(Entry, error) bool) {

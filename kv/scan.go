@@ -106,6 +106,17 @@ func scanOneByOne(ctx context.Context, s KVStorage, col Column, r Range, yield f
 	}
 }
 
+// First returns the first column of s that has a key, and its first key; of an empty
+// store ErrNotFound.
+func First(ctx context.Context, s KVStorage) (Column, []byte, error) {
+	for col := range EveryColumn() {
+		for key, err := range s.ScanKeys(ctx, col, nil) {
+			return col, key, err
+		}
+	}
+	return 0, nil, ErrNotFound
+}
+
 // KeysOf turns a scan of entries into one of keys. Adapters whose ScanKeys is
 // their ScanRange use it.
 func KeysOf(entries iter.Seq2[Entry, error]) iter.Seq2[[]byte, error] {

@@ -48,26 +48,7 @@ func TestBackupAndRestore(t *testing.T) {
 // A backup is of one moment, though writers go on while it is written.
 func TestBackupOfOneMoment(t *testing.T) {
 	s := mustOpen(t, t.TempDir(), Options{})
-	stop, done := make(chan bool), make(chan error, 1)
-	written := make(chan bool, 1)
-	go func() {
-		for n := 1; ; n++ {
-			select {
-			case <-stop:
-				done <- nil
-				return
-			default:
-			}
-			if err := s.Update(ctx, func(tx kv.KVStorage) error { return step(tx, n) }); err != nil {
-				done <- err
-				return
-			}
-			select {
-			case written <- true:
-			default:
-			}
-		}
-	}()
+	written, end := writing(t, s)
 	h := newHistory(t)
 	for range 10 {
 		<-written
@@ -79,10 +60,7 @@ func TestBackupOfOneMoment(t *testing.T) {
 		h.want(t, restored, 1)
 		mustClose(t, restored)
 	}
-	close(stop)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	end()
 }
 
 func TestBackupRefusesWhatIsBroken(t *testing.T) {

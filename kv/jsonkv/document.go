@@ -241,8 +241,8 @@ func checkVersion(p *parser, version string) error {
 
 // columnOf is the inverse of kv.Column.String.
 func columnOf(name string) (kv.Column, bool) {
-	for c := range 256 {
-		if col := kv.Column(c); col.String() == name {
+	for col := range kv.EveryColumn() {
+		if col.String() == name {
 			return col, true
 		}
 	}

@@ -267,7 +267,19 @@ func TestReadersBesideAWriter(t *testing.T) {
 	if testing.Short() {
 		moments = 20
 	}
-	stop, done := make(chan bool), make(chan error)
+	_, end := writing(t, w)
+	for seen := map[int]bool{}; len(seen) < moments; {
+		s := mustOpen(t, dir, Options{ReadOnly: true})
+		seen[h.want(t, s, 0)] = true
+		mustClose(t, s)
+	}
+	end()
+}
+
+// writing goes on with the history in a store until end is called, and tells of written
+// transactions when somebody listens.
+func writing(t testing.TB, s *Store) (written <-chan bool, end func()) {
+	stop, done, tells := make(chan bool), make(chan error, 1), make(chan bool, 1)
 	go func() {
 		for n := 1; ; n++ {
 			select {
@@ -276,19 +288,21 @@ func TestReadersBesideAWriter(t *testing.T) {
 				return
 			default:
 			}
-			if err := w.Update(ctx, func(tx kv.KVStorage) error { return step(tx, n) }); err != nil {
+			if err := s.Update(ctx, func(tx kv.KVStorage) error { return step(tx, n) }); err != nil {
 				done <- err
 				return
 			}
+			select {
+			case tells <- true:
+			default:
+			}
 		}
 	}()
-	for seen := map[int]bool{}; len(seen) < moments; {
-		s := mustOpen(t, dir, Options{ReadOnly: true})
-		seen[h.want(t, s, 0)] = true
-		mustClose(t, s)
-	}
-	close(stop)
-	if err := <-done; err != nil {
-		t.Fatal(err)
+	return tells, func() {
+		t.Helper()
+		close(stop)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
 	}
 }

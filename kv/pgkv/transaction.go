@@ -1,12 +1,9 @@
 package pgkv
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"iter"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -143,9 +140,7 @@ type run struct {
 // runs cuts changes into runs in the order of their keys: writers that lock rows in one
 // order do not lock each other out.
 func runs(changes []kv.Change) iter.Seq[run] {
-	slices.SortFunc(changes, func(a, b kv.Change) int {
-		return cmp.Or(cmp.Compare(a.Column, b.Column), bytes.Compare(a.Key, b.Key))
-	})
+	kv.SortChanges(changes)
 	return func(yield func(run) bool) {
 		first, size := 0, 0
 		for i, c := range changes {

@@ -1,12 +1,9 @@
 package sqlitekv
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"database/sql/driver"
 	"iter"
-	"slices"
 	"sync"
 
 	"github.com/crabstore/crabstore/kv"
@@ -50,9 +47,7 @@ func (s *Store) commit(ctx context.Context, c *conn, changes []kv.Change) error 
 	if len(changes) == 0 {
 		return nil
 	}
-	slices.SortFunc(changes, func(a, b kv.Change) int {
-		return cmp.Or(cmp.Compare(a.Column, b.Column), bytes.Compare(a.Key, b.Key))
-	})
+	kv.SortChanges(changes)
 	for _, change := range changes {
 		var err error
 		if change.Delete {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -29,6 +30,9 @@ func isThere(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
+// order is the way through the backends, of which another one comes first.
+var order = []string{home.SQLite, home.Postgres, home.Pebble, home.Etcd, home.JSON, home.Crabdb}
+
 // A store that went from backend to backend, through all that this build has, and back
 // to crabdb holds what it held, byte for byte, and so does each on the way.
 func TestMigrationThroughEveryBackend(t *testing.T) {
@@ -39,13 +43,9 @@ func TestMigrationThroughEveryBackend(t *testing.T) {
 		t.Fatalf("import: exit code %d", code)
 	}
 	first := output(t, agent(t, dir, "--store", from, "store", "dump"))
-	var way []string
-	for _, b := range []string{home.SQLite, home.Postgres, home.Pebble, home.Etcd, home.JSON} {
-		if slices.Contains(home.BuiltIn(), b) {
-			way = append(way, b)
-		}
-	}
-	for _, b := range append(way, home.Crabdb) {
+	way := home.BuiltIn()
+	slices.SortStableFunc(way, func(a, b string) int { return cmp.Compare(slices.Index(order, a), slices.Index(order, b)) })
+	for _, b := range way {
 		to := storetest.Spec(t, b)
 		var done migration
 		said := output(t, agent(t, dir, "--store", from, "store", "migrate", "--to", to, "--json"))

@@ -108,16 +108,16 @@ func (a *app) statsOf(ctx context.Context, s kv.KVStorage) (storeStatistics, err
 		}
 	}
 	out := storeStatistics{st.Engine, st.Location, 0, st.Bytes, st.DeadBytes, st.Memory, map[string]int{}, st.Detail}
-	for col := range 256 { // a file of another implementation may use more than ours
+	for col := range kv.EveryColumn() {
 		n := 0
-		for _, err := range s.ScanKeys(ctx, kv.Column(col), nil) {
+		for _, err := range s.ScanKeys(ctx, col, nil) {
 			if err != nil {
 				return out, err
 			}
 			n++
 		}
 		if n > 0 {
-			out.Columns[kv.Column(col).String()] = n
+			out.Columns[col.String()] = n
 		}
 		out.Keys += int64(n)
 	}
@@ -137,10 +137,9 @@ func (a *app) sayStats(st storeStatistics) {
 		}
 	}
 	row("keys", console.Count(st.Keys))
-	for col := range 256 {
-		name := kv.Column(col).String()
-		if n := st.Columns[name]; n > 0 {
-			row("  "+name, console.Count(n))
+	for col := range kv.EveryColumn() {
+		if n := st.Columns[col.String()]; n > 0 {
+			row("  "+col.String(), console.Count(n))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(st.Detail)) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 
 	"github.com/crabstore/crabstore/kv"
@@ -16,16 +17,13 @@ import (
 // ErrLine says that a line is none that Write makes. The message has its number.
 var ErrLine = errors.New("no line of a dump")
 
-// columns is how many there can be.
-const columns = 256
-
 // Write writes every live key of a store, as it is at one moment.
 func Write(ctx context.Context, s kv.KVStorage, w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	err := kv.View(ctx, s, func(tx kv.KVStorage) error {
 		var line []byte
-		for col := range columns {
-			for e, err := range tx.Scan(ctx, kv.Column(col), nil) {
+		for col := range kv.EveryColumn() {
+			for e, err := range tx.Scan(ctx, col, nil) {
 				if err != nil {
 					return err
 				}
@@ -143,7 +141,7 @@ func parse(line []byte) (entry, error) {
 	}
 	col, err := strconv.ParseUint(string(fields[0]), 10, 8)
 	if err != nil {
-		return entry{}, fmt.Errorf("%w: column %.20q is no number below %d", ErrLine, fields[0], columns)
+		return entry{}, fmt.Errorf("%w: column %.20q is no number below %d", ErrLine, fields[0], math.MaxUint8+1)
 	}
 	key, err := hex.AppendDecode(nil, fields[1])
 	if err != nil {

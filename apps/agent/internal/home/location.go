@@ -68,7 +68,7 @@ func parseOf(spec, config, dir string) (Location, error) {
 	if err != nil {
 		return l, fmt.Errorf("%w (in %s)", err, filepath.Join(dir, configName))
 	}
-	if b, _ := find(l.Backend); !b.remote() && !filepath.IsAbs(l.Place) {
+	if Local(l.Backend) && !filepath.IsAbs(l.Place) {
 		l = within(dir, Location{Backend: l.Backend, Place: filepath.Join(dir, l.Place)})
 	}
 	return l, nil
@@ -122,8 +122,7 @@ func within(dir string, l Location) Location {
 // ofHome tells of the store of a home, or what would become one in it. One that lies
 // there under another name, as a copy does, is as good as elsewhere.
 func (l Location) ofHome() bool {
-	b, _ := find(l.Backend)
-	return l.Home != "" && (l == b.in(l.Home) || !something(l.Place))
+	return l.Home != "" && (l.own() || !something(l.Place))
 }
 
 // present returns the stores that a home has under the names that they have there,
@@ -173,8 +172,14 @@ func (l Location) String() string {
 
 // spec is String for what lies in the home, and the shortest that names it.
 func (l Location) spec() string {
-	if b, _ := find(l.Backend); l.Home != "" && l == b.in(l.Home) {
+	if l.own() {
 		return l.Backend
 	}
 	return l.String()
+}
+
+// own tells of a location that is the one of its backend in its home.
+func (l Location) own() bool {
+	b, _ := find(l.Backend)
+	return l.Home != "" && l == b.in(l.Home)
 }

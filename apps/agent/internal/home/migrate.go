@@ -74,10 +74,7 @@ func (m Migration) allowed() error {
 	return nil
 }
 
-func (m Migration) local() bool {
-	b, _ := find(m.To.Backend)
-	return !b.remote()
-}
+func (m Migration) local() bool { return Local(m.To.Backend) }
 
 // partial is where the copy lies until it is whole. Behind an address it is the mark
 // alone that tells it from a store.
@@ -171,7 +168,7 @@ func (m Migration) turn() (aside string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if b, _ := find(m.To.Backend); config.Store != "" || m.To != b.in(m.Dir) {
+	if config.Store != "" || !m.To.own() {
 		if err := SetStore(m.Dir, m.To.setting()); err != nil {
 			return "", err
 		}
@@ -187,11 +184,10 @@ func (m Migration) turn() (aside string, err error) {
 
 // setting returns the location as the configuration names it, password and all.
 func (l Location) setting() string {
-	b, _ := find(l.Backend)
 	switch {
-	case b.remote():
+	case !Local(l.Backend):
 		return l.Place
-	case l.Home != "" && l == b.in(l.Home):
+	case l.own():
 		return l.Backend
 	}
 	path, err := filepath.Abs(l.Place)

@@ -75,12 +75,11 @@ func upgrade(ctx context.Context, s kv.KVStorage, tell func(string)) error {
 
 // IsEmpty tells whether a store has no key at all.
 func IsEmpty(ctx context.Context, s kv.KVStorage) (bool, error) {
-	for col := range 256 { // a file of another implementation may use more columns than ours
-		for _, err := range s.ScanKeys(ctx, kv.Column(col), nil) {
-			return false, err
-		}
+	_, _, err := kv.First(ctx, s)
+	if errors.Is(err, kv.ErrNotFound) {
+		return true, nil
 	}
-	return true, nil
+	return false, err
 }
 
 // fillIndexes drops the text index, which is not ours, and makes every index anew

@@ -19,10 +19,6 @@ import (
 	"github.com/crabstore/crabstore/kv"
 )
 
-// columns is how many there can be: a store of another implementation may use more
-// than ours.
-const columns = 256
-
 // Sum is what a store holds: how many entries, of how many bytes, and the SHA-256 of
 // them all in order, each as column, length of key, key, length of value, value.
 type Sum struct {
@@ -61,12 +57,12 @@ func (s *summing) end() Sum {
 func SumOf(ctx context.Context, s kv.KVStorage, tell func(entries int64)) (sum Sum, err error) {
 	err = kv.View(ctx, s, func(tx kv.KVStorage) error {
 		of := newSumming()
-		for col := range columns {
-			for e, err := range unmarked(ctx, tx, kv.Column(col)) {
+		for col := range kv.EveryColumn() {
+			for e, err := range unmarked(ctx, tx, col) {
 				if err != nil {
 					return err
 				}
-				of.add(kv.Column(col), e)
+				of.add(col, e)
 				telling(tell, of.sum.Entries)
 			}
 		}
@@ -96,8 +92,8 @@ const (
 func Copy(ctx context.Context, from, to kv.KVStorage, tell func(entries int64)) (sum Sum, err error) {
 	err = kv.View(ctx, from, func(tx kv.KVStorage) error {
 		c := &copying{ctx: ctx, to: to, sum: newSumming(), tell: tell}
-		for col := range columns {
-			if err := c.column(tx, kv.Column(col)); err != nil {
+		for col := range kv.EveryColumn() {
+			if err := c.column(tx, col); err != nil {
 				return err
 			}
 		}
@@ -218,16 +214,11 @@ func Begin(ctx context.Context, s kv.KVStorage, m Mark, isCopy bool) error {
 	case !errors.Is(err, kv.ErrNotFound):
 		return err
 	}
-	for col := range columns {
-		for key, err := range s.ScanKeys(ctx, kv.Column(col), nil) {
-			if err != nil {
-				return err
-			}
-			if isCopy {
-				break
-			}
-			return fmt.Errorf("%w: column %d, key %.80q", ErrNotEmpty, col, key)
-		}
+	switch col, key, err := kv.First(ctx, s); {
+	case err == nil && !isCopy:
+		return fmt.Errorf("%w: column %d, key %.80q", ErrNotEmpty, col, key)
+	case err != nil && !errors.Is(err, kv.ErrNotFound):
+		return err
 	}
 	return kv.Store(ctx, s, kv.Config, markKey(s), m)
 }
